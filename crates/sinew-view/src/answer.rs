@@ -176,4 +176,6 @@ pub struct Leftover {
     pub label: Option<String>,
     /// Whether an interrupted hand-back was completed by this call.
     pub is_recovered: bool,
+    /// Whether no earlier call listed the view.
+    pub is_new: bool,
 }

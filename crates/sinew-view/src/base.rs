@@ -42,6 +42,8 @@ pub(crate) enum Source {
 pub(crate) struct BaseEntry {
     pub(crate) kind: EntryKind,
     pub(crate) mode: u32,
+    /// The permissions in the view, which differ if its file system or the user cannot set them.
+    pub(crate) view_mode: u32,
     /// The file in the view while it has the content; `None` if a change at that moment would not change the stamp.
     pub(crate) view_stamp: Option<Stamp>,
     /// The same for the original.
@@ -56,6 +58,7 @@ impl BaseEntry {
         BaseEntry {
             kind: entry.kind,
             mode: entry.mode,
+            view_mode: entry.mode,
             view_stamp: None,
             real_stamp: None,
             target: entry.target.clone(),
@@ -100,6 +103,7 @@ impl Base {
             writer.field(path);
             writer.number(KINDS.iter().position(|kind| *kind == entry.kind).unwrap_or(0));
             writer.number(entry.mode);
+            writer.number(entry.view_mode);
             for stamp in [&entry.view_stamp, &entry.real_stamp] {
                 writer.number(u8::from(stamp.is_some()));
                 if let Some(stamp) = stamp {
@@ -138,7 +142,7 @@ impl Base {
         while !reader.is_at_end() {
             let path = reader.path()?;
             let kind = *KINDS.get(reader.number::<usize>()?).ok_or_else(damaged)?;
-            let mode = reader.number()?;
+            let (mode, view_mode) = (reader.number()?, reader.number()?);
             let mut stamp = || -> Result<Option<Stamp>> {
                 if reader.number::<u8>()? == 1 { Stamp::read(&mut reader).map(Some) } else { Ok(None) }
             };
@@ -152,7 +156,7 @@ impl Base {
                     None => Source::Copy(text.parse().map_err(|_| damaged())?),
                 },
             };
-            base.entries.insert(path, BaseEntry { kind, mode, view_stamp, real_stamp, target, source });
+            base.entries.insert(path, BaseEntry { kind, mode, view_mode, view_stamp, real_stamp, target, source });
         }
         Ok(base)
     }

@@ -143,7 +143,11 @@ fn differ(
     cancel: &CancelToken,
 ) -> Result<Option<Difference>> {
     let difference = |is_content| {
-        Some(Difference { path: path.to_vec(), base: Some(base.clone()), view: view.cloned(), is_content })
+        let mut view = view.cloned();
+        if let Some(view) = view.as_mut().filter(|view| view.mode == base.view_mode) {
+            view.mode = base.mode;
+        }
+        Some(Difference { path: path.to_vec(), base: Some(base.clone()), view, is_content })
     };
     let Some(entry) = view else { return Ok(difference(true)) };
     if entry.kind != base.kind || entry.target != base.target {
@@ -156,7 +160,7 @@ fn differ(
             Err(_) => true,
         }
     };
-    Ok(if is_content || entry.mode != base.mode { difference(is_content) } else { None })
+    Ok(if is_content || entry.mode != base.view_mode { difference(is_content) } else { None })
 }
 
 /// Removes the new entries that ignore rules exclude, and lists them. New directories that only contain such entries

@@ -3,11 +3,11 @@
 use std::fs::File;
 use std::io::{self, Read as _, Seek, SeekFrom, Write};
 
-use rustix::fs::{Mode, OFlags, Timespec, Timestamps};
+use rustix::fs::{Mode, OFlags, Stat, Timespec, Timestamps};
 use rustix::io::Errno;
 use sinew_checkpoint::{Directory, EntryKind};
 
-use crate::scan::{Stamp, as_name, entry_at, joined};
+use crate::scan::{as_name, entry_at, joined};
 
 /// Creates a file that must not exist, for writing by the owner only.
 ///
@@ -75,11 +75,11 @@ pub(crate) fn write_new(directory: &Directory, name: &[u8], content: &[u8]) -> i
     Ok(file)
 }
 
-/// Sets the permissions and the time of the last change of the content, and returns the stamp.
+/// Sets the permissions and the time of the last change of the content, and returns the metadata.
 ///
 /// # Errors
 /// Returns the system's error.
-pub(crate) fn finish(file: &File, mode: u32, mtime: Option<i128>) -> io::Result<Stamp> {
+pub(crate) fn finish(file: &File, mode: u32, mtime: Option<i128>) -> io::Result<Stat> {
     rustix::fs::fchmod(file, Mode::from_raw_mode(mode as rustix::fs::RawMode))?;
     if let Some(mtime) = mtime {
         let time = Timespec {
@@ -88,7 +88,7 @@ pub(crate) fn finish(file: &File, mode: u32, mtime: Option<i128>) -> io::Result<
         };
         rustix::fs::futimens(file, &Timestamps { last_access: time, last_modification: time })?;
     }
-    Ok(Stamp::of(&rustix::fs::fstat(file)?))
+    Ok(rustix::fs::fstat(file)?)
 }
 
 /// Copies a directory with everything below it as it is, for the data of repositories. Pipes, sockets and devices are

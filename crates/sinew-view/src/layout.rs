@@ -180,6 +180,11 @@ impl Layout {
         self.folder.join("conflicts")
     }
 
+    /// Marks the view as listed. Returns true if it was not.
+    pub(crate) fn mark_listed(&self) -> bool {
+        fs::File::create_new(self.folder.join("listed")).is_ok()
+    }
+
     fn description(&self) -> PathBuf {
         self.folder.join("view")
     }

@@ -10,7 +10,10 @@
 //!
 //! No program is started: git's files are read directly, so that no hook, filter or environment variable of the user
 //! has an effect. The original directory is only changed by a hand-back, and never the data of a repository in it. A
-//! program in a view can still write to the original directory by its path; only a sandbox prevents that.
+//! program in a view can still write to the original directory by its path; only a sandbox prevents that. It should
+//! permit writing to [`IsolatedView::path`], not to the folder around it.
+//!
+//! Hard links become separate files in a view, and extended attributes are not copied.
 //!
 //! ```
 //! # #[cfg(unix)] {
@@ -83,6 +86,6 @@ pub use answer::{ApplyResult, Change, ChangeKind, Changes, Commit, FileResult, L
 pub use options::{ApplyOptions, ChangesOptions, OnConflict, OpenOptions, ViewMode};
 pub use sinew_checkpoint::EntryKind;
 #[cfg(not(unix))]
-pub use unsupported::{IsolatedView, leftovers, remove_expired};
+pub use unsupported::{IsolatedView, VIEW_LIFETIME, leftovers, remove_expired};
 #[cfg(unix)]
-pub use view::{IsolatedView, leftovers, remove_expired};
+pub use view::{IsolatedView, VIEW_LIFETIME, leftovers, remove_expired};

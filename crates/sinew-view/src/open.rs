@@ -6,6 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::Mode;
+use rustix::io::Errno;
 use sinew_base::{CancelToken, Error, ErrorCode, Result};
 use sinew_checkpoint::{Directory, EntryKind, GitId, blob_id};
 use sinew_pool::Pool;
@@ -18,7 +19,7 @@ use crate::fault;
 use crate::git_dir::{self, Repository};
 use crate::layout::{Description, Layout, now_ms};
 use crate::options::{OpenOptions, ViewMode};
-use crate::scan::{self, Entry, Stamp, as_name, is_below, parent_of, shown};
+use crate::scan::{self, Entry, Stamp, as_name, is_below, mode_of, parent_of, shown};
 
 /// Creates the directory of a view in the folder of `layout`, and returns its description.
 ///
@@ -315,13 +316,17 @@ impl Builder<'_> {
     }
 
     /// Sets the permissions of directories, the deepest first.
-    fn finish_directories(&self, entries: &[&Entry]) -> Result<()> {
+    fn finish_directories(&mut self, entries: &[&Entry]) -> Result<()> {
         for entry in entries.iter().rev().filter(|entry| entry.kind == EntryKind::Directory) {
             let Ok((parent, name)) = self.view.open_parent(&entry.path) else { continue };
-            if entry.mode != 0o700 && parent.stat(name).is_ok_and(|stat| stat.is_some()) {
-                parent.set_mode(name, entry.mode).map_err(|errno| {
-                    Error::io(format!("view: failed to set the permissions of {}", shown(&entry.path)), &errno.into())
-                })?;
+            let failed = |errno: Errno| {
+                Error::io(format!("view: failed to set the permissions of {}", shown(&entry.path)), &errno.into())
+            };
+            parent.set_mode(name, entry.mode).map_err(failed)?;
+            if let Some(base) = self.base.entries.get_mut(&entry.path)
+                && let Some(stat) = parent.stat(name).map_err(failed)?
+            {
+                base.view_mode = mode_of(&stat);
             }
         }
         Ok(())
@@ -394,7 +399,8 @@ impl FileCopier<'_> {
             *self.next += 1;
         }
         let after = Stamp::of(&rustix::fs::fstat(&source)?);
-        let view_stamp = reliable(copy::finish(&target, entry.mode, Some(before.mtime))?);
+        let finished = copy::finish(&target, entry.mode, Some(before.mtime))?;
+        let view_stamp = reliable(Stamp::of(&finished));
         // A file that was written meanwhile counts as changed.
         let real_stamp = reliable(after).filter(|_| before == after);
         if stored == Source::None && (view_stamp.is_none() || real_stamp.is_none()) {
@@ -403,6 +409,7 @@ impl FileCopier<'_> {
         Ok(Some(BaseEntry {
             kind: EntryKind::File,
             mode: entry.mode,
+            view_mode: mode_of(&finished),
             view_stamp,
             real_stamp,
             target: Vec::new(),

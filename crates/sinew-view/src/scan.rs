@@ -115,6 +115,11 @@ pub(crate) fn is_below(path: &[u8], folder: &[u8]) -> bool {
     path.len() > folder.len() && path.starts_with(folder) && (folder.is_empty() || path[folder.len()] == b'/')
 }
 
+/// Returns the permissions.
+pub(crate) fn mode_of(stat: &Stat) -> u32 {
+    u32::from(stat.st_mode as u16) & 0o7777
+}
+
 /// Returns the entry of a name in a directory; `None` if it does not exist.
 ///
 /// # Errors
@@ -132,7 +137,7 @@ pub(crate) fn entry_at(directory: &Directory, name: &OsStr, path: &[u8]) -> rust
     } else {
         Vec::new()
     };
-    let mode = if kind == EntryKind::Link { 0 } else { u32::from(stat.st_mode as u16) & 0o7777 };
+    let mode = if kind == EntryKind::Link { 0 } else { mode_of(&stat) };
     Ok(Some(Entry { path: path.to_vec(), kind, mode, stamp: Stamp::of(&stat), target, is_unreadable: false }))
 }
 

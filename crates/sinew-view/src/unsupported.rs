@@ -9,6 +9,9 @@ use sinew_base::{CancelToken, Error, ErrorCode, Result};
 use crate::answer::{ApplyResult, Changes, Leftover};
 use crate::options::{ApplyOptions, ChangesOptions, OpenOptions, ViewMode};
 
+/// The time after which a view that no process uses should be removed: seven days.
+pub const VIEW_LIFETIME: Duration = Duration::from_hours(7 * 24);
+
 /// A view, which this system does not support.
 #[derive(Debug)]
 pub struct IsolatedView {

@@ -20,6 +20,9 @@ use crate::options::{ApplyOptions, ChangesOptions, OnConflict, OpenOptions, View
 use crate::plan::{Plan, plan};
 use crate::scan::{as_name, entry_at};
 
+/// The time after which a view that no process uses should be removed: seven days.
+pub const VIEW_LIFETIME: Duration = Duration::from_hours(7 * 24);
+
 /// How often a hand-back is planned again if other programs change the directory at the same time.
 const MAX_PLANS: u32 = 3;
 
@@ -255,11 +258,13 @@ impl IsolatedView {
                 continue;
             };
             let mut base = BaseEntry::plain(&entry);
+            let found = look(real);
+            base.mode = found.as_ref().map_or(entry.mode, |found| found.mode);
             if entry.kind == EntryKind::File {
                 base.view_stamp = reliable(entry.stamp);
                 // A merged file has another content than the view.
                 let is_equal = matches!(outcome, Outcome::Created | Outcome::Replaced);
-                base.real_stamp = look(real).filter(|_| is_equal).and_then(|entry| reliable(entry.stamp));
+                base.real_stamp = found.filter(|_| is_equal).and_then(|entry| reliable(entry.stamp));
                 base.source = stored(&mut contents, self.base.next, view, path);
                 self.base.next += u64::from(matches!(base.source, Source::Copy(_)));
             }
@@ -306,14 +311,16 @@ pub fn leftovers(home: &Path, cancel: &CancelToken) -> Result<Vec<Leftover>> {
         }
         let Ok(description) = layout.read_description() else { continue };
         let Ok(is_recovered) = recover(&layout, &description, cancel) else { continue };
+        let is_new = layout.mark_listed();
         let Description { root, mode, time, label, .. } = description;
-        found.push(Leftover { id: layout.id.clone(), root, mode, time, label, is_recovered });
+        found.push(Leftover { id: layout.id.clone(), root, mode, time, label, is_recovered, is_new });
     }
     found.sort_by(|one, two| (one.time, &one.id).cmp(&(two.time, &two.id)));
     Ok(found)
 }
 
-/// Removes the views that no process uses and that are at least as old as `age`; returns their ids. Interrupted
+/// Removes the views that no process uses and that are at least as old as `age`, usually
+/// [`VIEW_LIFETIME`]; returns their ids. Interrupted
 /// hand-backs are completed first.
 ///
 /// # Errors

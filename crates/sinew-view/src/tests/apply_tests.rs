@@ -6,7 +6,9 @@ use std::os::unix::fs::MetadataExt;
 use sinew_base::{CancelHandle, CancelToken, ErrorCode};
 
 use super::{Project, apply, changes, described, outcomes, run_in, tree, try_apply};
-use crate::{ApplyOptions, OnConflict, Outcome, ViewMode};
+use crate::base::Base;
+use crate::layout::Layout;
+use crate::{ApplyOptions, IsolatedView, OnConflict, Outcome, ViewMode};
 
 const LINES: &str = "seq 1 20 > lines; mkdir d; echo 1 > d/a; echo 2 > d/b; ln -s lines link; printf 'x\\0y' > binary; echo s > script; ";
 
@@ -220,11 +222,9 @@ fn a_deleted_directory_is_an_error_and_the_view_stays() {
 }
 
 #[test]
-fn a_step_that_fails_undoes_the_others() {
-    let project = Project::new(&format!("{LINES} mkdir -p z/y; echo 1 > z/y/x"));
-    let mut view =
-        project.changed("rm lines; rm -r d; echo n > a; mkdir b; chmod 755 script; echo 2 > z/y/x; echo w > z/w");
-    // A mount point in the directory cannot take a renamed file; a file name that is too long has the same effect here.
+fn a_cancelled_hand_back_changes_nothing() {
+    let project = Project::new(LINES);
+    let mut view = project.changed("rm lines; rm -r d; echo n > a; mkdir b; chmod 755 script");
     let before = tree(&project.root(), false);
     let (handle, cancel) = CancelHandle::new();
     handle.cancel();
@@ -259,4 +259,36 @@ fn modes_of_views_agree() {
         results.push((described(&changes(&view)), changes(&view).patch));
     }
     assert_eq!(results[0], results[1]);
+}
+
+#[test]
+fn permissions_that_the_views_file_system_cannot_store_are_not_applied() {
+    let project = Project::new("mkdir d; echo 1 > d/a; echo 2 > b; chmod 640 d/a b; chmod 750 d");
+    let view = project.open();
+    let layout = Layout::of(&project.home(), view.id()).unwrap();
+    drop(view);
+    // As if each entry of the view had all permissions from the start.
+    let mut base = Base::load(&layout.manifest()).unwrap();
+    base.entries.values_mut().for_each(|entry| entry.view_mode = 0o777);
+    base.save(&layout.manifest()).unwrap();
+    run_in(&layout.tree(), "chmod -R 777 d b; echo more >> b");
+    let mut view = IsolatedView::reopen(&project.home(), &layout.id, &CancelToken::never()).unwrap();
+    assert_eq!(outcomes(&apply(&mut view)), ["replaced b"]);
+    run_in(view.path(), "echo more >> b");
+    assert_eq!(outcomes(&apply(&mut view)), ["replaced b"]);
+    assert_eq!(project.run("stat -c '%a %s' d d/a b | cut -d' ' -f1; wc -l < b"), "750\n640\n640\n3\n");
+}
+
+#[test]
+fn a_hand_back_between_two_checkpoints_can_be_undone() {
+    let project = Project::new(LINES);
+    let never = CancelToken::never();
+    let options = sinew_checkpoint::OpenOptions { store: project.home().join("store"), ..Default::default() };
+    let checkpoints = sinew_checkpoint::Checkpoints::open(&project.root(), &options).unwrap();
+    let before = (checkpoints.take(&Default::default(), &never).unwrap().id, tree(&project.root(), false));
+    let mut view = project.changed("rm lines; rm -r d; echo n > d; ln -sfn x link; chmod 700 script; mkdir e");
+    apply(&mut view);
+    checkpoints.take(&Default::default(), &never).unwrap();
+    let restored = checkpoints.restore(&before.0, &Default::default(), &never).unwrap();
+    assert_eq!((restored.done == restored.planned, tree(&project.root(), false)), (true, before.1));
 }

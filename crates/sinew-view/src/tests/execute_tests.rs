@@ -10,7 +10,7 @@ use crate::base::{Base, Contents};
 use crate::changes::{ViewFiles, compare};
 use crate::execute::{Failure, execute};
 use crate::layout::Layout;
-use crate::plan::plan;
+use crate::plan::{Step, plan};
 use crate::scan::{Stamp, as_name};
 
 const SETUP: &str = "echo 1 > a; echo 2 > b; mkdir -p d/e; echo 3 > d/e/f; echo 4 > kind; mkdir ro; echo r > ro/r; chmod 555 \
@@ -18,9 +18,9 @@ const SETUP: &str = "echo 1 > a; echo 2 > b; mkdir -p d/e; echo 3 > d/e/f; echo 
 const VIEW: &str = "echo x >> a; rm b; rm -r d; rm kind; mkdir kind; echo k > kind/k; chmod 755 s; echo n > n; chmod 755 ro; echo \
                     y >> ro/r; echo z > ro/z; chmod 555 ro; echo last > zz";
 
-/// Plans a hand-back, changes the directory, and executes the plan.
+/// Plans a hand-back, changes the directory, and executes the plan with another step at its end.
 #[track_caller]
-fn check(meanwhile: &str) {
+fn check(meanwhile: &str, last: Option<Step>) -> Failure {
     let project = Project::new(SETUP);
     let view = project.changed(VIEW);
     let never = CancelToken::never();
@@ -39,13 +39,22 @@ fn check(meanwhile: &str) {
         real: Some(&real),
     };
     let comparison = compare(&files, false, &never).unwrap();
-    let plan = plan(&files, &real, &comparison.differences, &never).unwrap();
+    let mut plan = plan(&files, &real, &comparison.differences, &never).unwrap();
+    plan.steps.extend(last);
     run_in(&project.root(), meanwhile);
     let before = tree(&project.root(), false);
-    let result = execute(&layout, &real, &directory, &plan, &never);
-    assert!(matches!(result, Err(Failure::Changed)), "{meanwhile}: {result:?}");
+    let failure = execute(&layout, &real, &directory, &plan, &never).unwrap_err();
     assert_eq!(tree(&project.root(), false), before, "{meanwhile}");
     assert!(!layout.journal().exists());
+    failure
+}
+
+#[test]
+fn a_step_that_fails_undoes_the_others() {
+    let failure = check("true", Some(Step::MakeDirectory { path: vec![b'x'; 300] }));
+    let Failure::Error(error) = failure else { panic!("{failure:?}") };
+    assert_eq!(error.code(), sinew_base::ErrorCode::NameTooLong);
+    assert!(error.message().contains("nothing was applied"), "{error}");
 }
 
 #[test]
@@ -66,7 +75,8 @@ fn a_change_of_another_program_undoes_all_steps() {
         "mv ro moved; ln -s moved ro",
         "cp -p a copy; mv copy a",
     ] {
-        check(meanwhile);
+        let failure = check(meanwhile, None);
+        assert!(matches!(failure, Failure::Changed), "{meanwhile}: {failure:?}");
     }
 }
 

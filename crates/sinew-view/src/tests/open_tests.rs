@@ -267,13 +267,13 @@ fn leftovers_are_views_whose_process_ended() {
     fs::create_dir(project.home().join("isolated/interrupted")).unwrap();
     let found = leftovers(&project.home(), &never).unwrap();
     assert_eq!(found.len(), 1);
+    assert!(found[0].is_new && !leftovers(&project.home(), &never).unwrap()[0].is_new);
     assert_eq!((&found[0].id, &found[0].root, found[0].label.as_deref()), (&id, &project.root(), Some("child")));
     assert!(!project.home().join("isolated/interrupted").exists());
     let view = IsolatedView::reopen(&project.home(), &id, &never).unwrap();
     assert_eq!(described(&changes(&view)), ["added file c"]);
     drop(view);
-    let day = std::time::Duration::from_hours(24);
-    assert_eq!(crate::remove_expired(&project.home(), day, &never).unwrap(), Vec::<String>::new());
+    assert_eq!(crate::remove_expired(&project.home(), crate::VIEW_LIFETIME, &never).unwrap(), Vec::<String>::new());
     assert_eq!(crate::remove_expired(&project.home(), std::time::Duration::ZERO, &never).unwrap(), [&*id]);
     for id in [&*id, "../x", ""] {
         let code = IsolatedView::reopen(&project.home(), id, &never).unwrap_err().code();
