@@ -222,6 +222,14 @@ impl BlobReader {
         BlobReader { folders, packs }
     }
 
+    /// Returns true if the repository has the object.
+    #[must_use]
+    pub fn contains(&self, id: &GitId) -> bool {
+        let name = hex(id);
+        self.packs.iter().any(|(_, index)| index.find(id).is_some())
+            || self.folders.iter().any(|folder| folder.join(&name[..2]).join(&name[2..]).is_file())
+    }
+
     /// Returns the content of a blob; `None` if the repository does not have it or it is damaged.
     #[must_use]
     pub fn read(&self, id: &GitId) -> Option<Vec<u8>> {

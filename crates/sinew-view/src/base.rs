@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::OnceLock;
 
 use sinew_base::{CancelToken, Error, Result};
-use sinew_checkpoint::{BlobReader, Directory, EntryKind, GitId};
+use sinew_checkpoint::{BlobReader, Directory, EntryKind, GitId, blob_id};
 
 use crate::compare;
 use crate::copy;
@@ -204,6 +204,11 @@ impl Contents {
         Some(self.blobs.get_or_init(|| BlobReader::open(git)))
     }
 
+    /// Returns true if the repository has the blob.
+    pub(crate) fn has_blob(&self, id: &GitId) -> bool {
+        self.blobs().is_some_and(|blobs| blobs.contains(id))
+    }
+
     fn path(&self, number: u64) -> PathBuf {
         self.folder.join(number.to_string())
     }
@@ -267,9 +272,8 @@ impl Contents {
                 Err(_) => return Ok(false),
             },
             Source::Git(id) => {
-                let blob = self.blobs().and_then(|blobs| blobs.read(id));
                 let content = sinew_base::read_limited(file, MAX_CONTENT).ok().flatten();
-                return Ok(blob.is_some() && blob == content);
+                return Ok(content.is_some_and(|content| blob_id(&content) == *id));
             }
             Source::Digest(digest) => compare::digest(file, cancel).map(|found| found == *digest),
             Source::None => match real.and_then(|real| unchanged(path, entry, real)) {

@@ -387,8 +387,9 @@ impl FileCopier<'_> {
             }
         } else if let Some(content) = small_content(&source, before.size)? {
             io::Write::write_all(&mut target, &content)?;
-            if self.tracked.is_some_and(|id| *id == blob_id(&content)) {
-                stored = Source::Git(*self.tracked.unwrap_or(&[0; 20]));
+            let blob = self.tracked.filter(|id| **id == blob_id(&content) && self.contents.has_blob(id));
+            if let Some(id) = blob {
+                stored = Source::Git(*id);
             } else if self.contents.store(number, &content)? {
                 stored = Source::Copy(number);
             }

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
+use rustix::fs::{Access, AtFlags};
 use rustix::io::Errno;
 use sinew_base::{CancelToken, Error, Result};
 use sinew_checkpoint::{Directory, EntryKind};
@@ -96,7 +97,7 @@ pub(crate) fn plan(
             planner.plan.outcomes.insert(difference.path.clone(), outcome);
         }
     }
-    let (opened, closed) = planner.plan_write_access()?;
+    let (opened, closed) = planner.plan_write_access();
     let Planner { removals, makes, places, modes, mut plan, .. } = planner;
     let (files, folders): (Vec<Step>, Vec<Step>) =
         removals.into_iter().partition(|step| matches!(step, Step::Remove { .. }));
@@ -234,18 +235,16 @@ impl Planner<'_> {
         Ok(None)
     }
 
-    /// Plans the steps that let the owner write to the directories whose entries change, and those that restore their
+    /// Plans the steps that let the user write to the directories whose entries change, and those that restore their
     /// permissions.
-    fn plan_write_access(&mut self) -> Result<(Vec<Step>, Vec<Step>)> {
+    fn plan_write_access(&mut self) -> (Vec<Step>, Vec<Step>) {
         let (mut opened, mut closed) = (Vec::new(), Vec::new());
         let mut folders = HashSet::new();
         for step in self.removals.iter().chain(&self.makes).chain(&self.places) {
             folders.insert(parent_of(step.path()).to_vec());
         }
         for folder in folders.into_iter().filter(|folder| !folder.is_empty() && !self.made.contains(folder)) {
-            let found = self.real.open_parent(&folder).and_then(|(parent, name)| entry_at(&parent, name, &folder));
-            let found = found.ok().flatten().filter(|found| is_directory(found.kind) && found.mode & 0o300 != 0o300);
-            let Some(Entry { mode, .. }) = found else { continue };
+            let Some(mode) = self.mode_without_access(&folder) else { continue };
             let writable = mode | 0o700;
             opened.push(Step::SetMode { path: folder.clone(), mode: writable, before: mode });
             if !self.removed.contains(&folder) {
@@ -258,7 +257,16 @@ impl Planner<'_> {
                 *mode = writable;
             }
         }
-        Ok((opened, closed))
+        (opened, closed)
+    }
+
+    /// Returns the permissions of a directory to which the user cannot write.
+    fn mode_without_access(&self, folder: &[u8]) -> Option<u32> {
+        let (parent, name) = self.real.open_parent(folder).ok()?;
+        let entry = entry_at(&parent, name, folder).ok().flatten().filter(|entry| is_directory(entry.kind))?;
+        let access = Access::WRITE_OK | Access::EXEC_OK;
+        let denied = rustix::fs::accessat(&parent, name, access, AtFlags::empty()) == Err(Errno::ACCESS);
+        denied.then_some(entry.mode)
     }
 
     /// Returns true if a directory is a bare git repository, whose entries are never written.
@@ -383,7 +391,8 @@ impl Planner<'_> {
         let (ours, theirs) = (self.real_content(path), self.files.view_content(path));
         let before = self.files.contents.read(path, base, Some(self.real));
         let (Some(before), Some(ours), Some(theirs)) = (before, ours, theirs) else {
-            return Ok(conflict("changed in the view and in the directory, and too large to merge"));
+            let reason = "changed in the view and in the directory, and too large to merge, or its old content is lost";
+            return Ok(conflict(reason));
         };
         if [&before, &ours, &theirs].iter().any(|content| is_binary(content)) {
             return Ok(conflict("changed in the view and in the directory, and binary"));

@@ -216,7 +216,12 @@ fn blobs_are_read_from_loose_files_packs_and_alternates() {
     project
         .run("git init -q; seq 1 2000 > a; git add a; git commit -qm 1; echo last >> a; git commit -qam 2; git gc -q");
     project.run("git clone -qs . \"$OUT/borrowing\"; echo loose > b; git add b; git commit -qm 3");
-    let read = |data: PathBuf, content: &[u8]| crate::BlobReader::open(&data).read(&crate::blob_id(content));
+    let read = |data: PathBuf, content: &[u8]| {
+        let (reader, id) = (crate::BlobReader::open(&data), crate::blob_id(content));
+        let content = reader.read(&id);
+        assert_eq!(reader.contains(&id), content.is_some());
+        content
+    };
     let content = fs::read(project.root().join("a")).unwrap();
     for data in [project.root().join(".git"), project.folder.path().join("borrowing/.git")] {
         assert_eq!(read(data, &content).as_ref(), Some(&content));

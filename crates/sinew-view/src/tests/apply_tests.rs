@@ -292,3 +292,21 @@ fn a_hand_back_between_two_checkpoints_can_be_undone() {
     let restored = checkpoints.restore(&before.0, &Default::default(), &never).unwrap();
     assert_eq!((restored.done == restored.planned, tree(&project.root(), false)), (true, before.1));
 }
+
+#[test]
+fn a_merge_needs_no_copy_of_what_git_has() {
+    let project = Project::new(&format!("{LINES} git init -q; git add .; git commit -qm 1; git gc -q"));
+    let mut view = project.changed("sed -i 2s/$/v/ lines");
+    project.run("sed -i 18s/$/r/ lines; git commit -qam 2; git gc -q");
+    let copies = fs::read_dir(Layout::of(&project.home(), view.id()).unwrap().contents()).unwrap().count();
+    assert_eq!(outcomes(&apply(&mut view)), ["merged lines"]);
+    // Where files share data, sharing is cheaper.
+    assert!(copies == 0 || copies == 6, "{copies}");
+    // An object that is lost is a conflict, and nothing else.
+    let project = Project::new(&format!("{LINES} git init -q; git add .; git commit -qm 1"));
+    let mut view = project.changed("sed -i 2s/$/v/ lines; echo n > n");
+    project.run("sed -i 18s/$/r/ lines; rm -rf .git");
+    let result = apply(&mut view);
+    assert!(matches!(result.files[0].outcome, Outcome::Conflict { .. } | Outcome::Merged));
+    assert_eq!(outcomes(&result)[1], "created n");
+}
