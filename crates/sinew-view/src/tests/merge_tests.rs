@@ -58,7 +58,7 @@ fn random_merges_agree_with_git() {
         (state >> 33) % limit
     };
     let mut clean = 0;
-    for _ in 0..150 {
+    for _ in 0..80 {
         let base: Vec<String> = (0..12).map(|line| format!("line {line}\n")).collect();
         let mut edit = |count: u64| {
             let mut lines = base.clone();
@@ -75,5 +75,5 @@ fn random_merges_agree_with_git() {
         let (ours, theirs) = (edit(2), edit(2));
         clean += usize::from(check(base.concat().as_bytes(), &ours, &theirs));
     }
-    assert!((20..130).contains(&clean), "{clean}");
+    assert!((10..70).contains(&clean), "{clean}");
 }
