@@ -15,9 +15,9 @@ use crate::row::parent_of;
 #[cfg(target_os = "linux")]
 const MAX_OPEN_PATH: usize = 4_000;
 
-/// An open directory.
+/// An open directory, through which entries below it are reached without following links.
 #[derive(Debug)]
-pub(crate) struct Directory(OwnedFd);
+pub struct Directory(OwnedFd);
 
 fn directory_flags() -> OFlags {
     OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC
@@ -30,13 +30,19 @@ pub(crate) fn as_name(bytes: &[u8]) -> &OsStr {
 
 impl Directory {
     /// Opens a directory by its path.
-    pub(crate) fn open(path: &Path) -> Result<Directory> {
+    ///
+    /// # Errors
+    /// Returns the system's error.
+    pub fn open(path: &Path) -> Result<Directory> {
         Ok(Directory(openat(CWD, path, directory_flags() - OFlags::NOFOLLOW, Mode::empty())?))
     }
 
     /// Opens a directory below this one. A link anywhere in the path is an error: `ELOOP`, or `ENOTDIR` for the last
     /// name.
-    pub(crate) fn open_below(&self, path: &[u8]) -> Result<Directory> {
+    ///
+    /// # Errors
+    /// Returns the system's error.
+    pub fn open_below(&self, path: &[u8]) -> Result<Directory> {
         if path.is_empty() {
             return Ok(Directory(openat(&self.0, c".", directory_flags(), Mode::empty())?));
         }
@@ -60,14 +66,20 @@ impl Directory {
     }
 
     /// Opens the parent directory of a path below this one; returns it with the last name.
-    pub(crate) fn open_parent<'p>(&self, path: &'p [u8]) -> Result<(Directory, &'p OsStr)> {
+    ///
+    /// # Errors
+    /// Returns the system's error.
+    pub fn open_parent<'p>(&self, path: &'p [u8]) -> Result<(Directory, &'p OsStr)> {
         let parent = parent_of(path);
         let name = &path[if parent.is_empty() { 0 } else { parent.len() + 1 }..];
         Ok((self.open_below(parent)?, as_name(name)))
     }
 
     /// Returns the metadata of an entry of this directory, without following a link. `None` if there is no such entry.
-    pub(crate) fn stat(&self, name: &OsStr) -> Result<Option<Stat>> {
+    ///
+    /// # Errors
+    /// Returns the system's error.
+    pub fn stat(&self, name: &OsStr) -> Result<Option<Stat>> {
         match statat(&self.0, name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(stat) => Ok(Some(stat)),
             Err(Errno::NOENT) => Ok(None),
@@ -76,12 +88,18 @@ impl Directory {
     }
 
     /// Returns the metadata of the directory itself.
-    pub(crate) fn own_stat(&self) -> Result<Stat> {
+    ///
+    /// # Errors
+    /// Returns the system's error.
+    pub fn own_stat(&self) -> Result<Stat> {
         rustix::fs::fstat(&self.0)
     }
 
     /// Opens a regular file of this directory for reading. If it has become a pipe, this fails instead of blocking.
-    pub(crate) fn open_file(&self, name: &OsStr) -> Result<File> {
+    ///
+    /// # Errors
+    /// Returns the system's error.
+    pub fn open_file(&self, name: &OsStr) -> Result<File> {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
         let file = File::from(openat(&self.0, name, flags, Mode::empty())?);
         match FileType::from_raw_mode(rustix::fs::fstat(&file)?.st_mode) {
@@ -91,7 +109,10 @@ impl Directory {
     }
 
     /// Sets the permissions of an entry that is not a link.
-    pub(crate) fn set_mode(&self, name: &OsStr, mode: u32) -> Result<()> {
+    ///
+    /// # Errors
+    /// Returns the system's error.
+    pub fn set_mode(&self, name: &OsStr, mode: u32) -> Result<()> {
         let mode = Mode::from_raw_mode(mode as rustix::fs::RawMode);
         #[cfg(target_os = "linux")]
         {
@@ -109,7 +130,10 @@ impl Directory {
     }
 
     /// Returns the names of the directory, unsorted.
-    pub(crate) fn names(&self) -> Result<Vec<Box<[u8]>>> {
+    ///
+    /// # Errors
+    /// Returns the system's error.
+    pub fn names(&self) -> Result<Vec<Box<[u8]>>> {
         let mut names = Vec::new();
         for entry in rustix::fs::Dir::read_from(&self.0)? {
             let entry = entry?;
@@ -122,7 +146,10 @@ impl Directory {
     }
 
     /// Removes an entry of this directory with everything below it; permissions that prevent this are changed.
-    pub(crate) fn remove_tree(&self, name: &OsStr) -> Result<()> {
+    ///
+    /// # Errors
+    /// Returns the system's error.
+    pub fn remove_tree(&self, name: &OsStr) -> Result<()> {
         let Some(stat) = self.stat(name)? else { return Ok(()) };
         if FileType::from_raw_mode(stat.st_mode) != FileType::Directory {
             return rustix::fs::unlinkat(&self.0, name, AtFlags::empty());

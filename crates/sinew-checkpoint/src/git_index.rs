@@ -15,23 +15,30 @@ const INTENT_TO_ADD: u16 = 0x2000;
 
 /// A file that git tracks.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct IndexEntry {
-    /// Seconds and nanoseconds.
-    pub(crate) ctime: (u32, u32),
-    pub(crate) mtime: (u32, u32),
-    pub(crate) inode: u32,
-    pub(crate) mode: u32,
-    pub(crate) size: u32,
-    pub(crate) id: GitId,
+pub struct IndexEntry {
+    /// The time of the last change of the metadata, in seconds and nanoseconds.
+    pub ctime: (u32, u32),
+    /// The time of the last change of the content, in seconds and nanoseconds.
+    pub mtime: (u32, u32),
+    /// The lower bits of the inode number.
+    pub inode: u32,
+    /// The type and permissions.
+    pub mode: u32,
+    /// The lower bits of the size of the file in the work tree.
+    pub size: u32,
+    /// The id of the blob.
+    pub id: GitId,
     /// The stage of a conflict; 0 if there is none.
-    pub(crate) flags: u16,
+    pub flags: u16,
     /// Whether git compares the entry with the file as usual.
-    pub(crate) is_plain: bool,
-    pub(crate) path: Vec<u8>,
+    pub is_plain: bool,
+    /// The path below the top of the work tree.
+    pub path: Vec<u8>,
 }
 
 /// Returns git's id of a file with this content.
-pub(crate) fn blob_id(bytes: &[u8]) -> GitId {
+#[must_use]
+pub fn blob_id(bytes: &[u8]) -> GitId {
     let mut sha = Sha1::new();
     sha.update(format!("blob {}\0", bytes.len()));
     sha.update(bytes);
@@ -40,7 +47,8 @@ pub(crate) fn blob_id(bytes: &[u8]) -> GitId {
 
 /// Parses the entries of an index. Returns `None` if the index is damaged, split, sparse, of another version, or of a
 /// repository with SHA-256 ids.
-pub(crate) fn entries(index: &[u8]) -> Option<Vec<IndexEntry>> {
+#[must_use]
+pub fn entries(index: &[u8]) -> Option<Vec<IndexEntry>> {
     let (body, sum) = index.split_last_chunk::<20>()?;
     // With `index.skipHash` the checksum is zero.
     if *sum != [0; 20] && Sha1::digest(body)[..] != sum[..] {

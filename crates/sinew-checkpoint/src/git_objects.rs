@@ -198,6 +198,48 @@ impl GitSource {
     }
 }
 
+/// Reads the blobs of a git repository with SHA-1 ids, without running git.
+#[derive(Debug)]
+pub struct BlobReader {
+    folders: Vec<PathBuf>,
+    packs: Vec<(PathBuf, PackIndex)>,
+}
+
+impl BlobReader {
+    /// Reads the indexes of the packs of a repository and its alternates. `data` is its `.git`, a directory or a file
+    /// that points to one. A repository that cannot be read has no blobs.
+    #[must_use]
+    pub fn open(data: &Path) -> BlobReader {
+        let mut folders = Vec::new();
+        add_folder(data, &mut folders);
+        let mut packs = Vec::new();
+        for folder in &folders {
+            let entries = fs::read_dir(folder.join("pack")).into_iter().flatten().flatten();
+            let indexes =
+                entries.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|end| end == "idx"));
+            packs.extend(indexes.filter_map(|path| Some((path.with_extension("pack"), PackIndex::open(&path)?))));
+        }
+        BlobReader { folders, packs }
+    }
+
+    /// Returns true if the repository has the object.
+    #[must_use]
+    pub fn contains(&self, id: &GitId) -> bool {
+        let name = hex(id);
+        self.packs.iter().any(|(_, index)| index.find(id).is_some())
+            || self.folders.iter().any(|folder| folder.join(&name[..2]).join(&name[2..]).is_file())
+    }
+
+    /// Returns the content of a blob; `None` if the repository does not have it or it is damaged.
+    #[must_use]
+    pub fn read(&self, id: &GitId) -> Option<Vec<u8>> {
+        let name = hex(id);
+        let loose = self.folders.iter().filter_map(|folder| read_loose(&folder.join(&name[..2]).join(&name[2..])));
+        let packed = self.packs.iter().filter_map(|(pack, index)| read_packed(pack, index, id));
+        loose.chain(packed).find(|content| blob_id(content) == *id)
+    }
+}
+
 /// Links a pack and its index. The index is linked last, because lookups start with it.
 fn link_pack(index: &Path, target: &Path) -> io::Result<()> {
     for path in [index.with_extension("pack"), index.to_path_buf()] {

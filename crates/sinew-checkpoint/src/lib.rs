@@ -5,6 +5,9 @@
 //! what a restore would do, and [`Checkpoints::restore`] does it. A restore never changes entries that others changed
 //! meanwhile, unless forced, and never the data of a repository.
 //!
+//! [`Directory`], [`BlobReader`] and [`index_entries`] are the parts that isolated views need too: directories as
+//! descriptors, and git's objects and index without git.
+//!
 //! Checkpoints need a Unix system; elsewhere [`Checkpoints::open`] fails with `Unsupported`.
 
 mod answer;
@@ -66,6 +69,14 @@ pub use answer::{
 };
 #[cfg(unix)]
 pub use checkpoints::Checkpoints;
+#[cfg(unix)]
+pub use directory::Directory;
+#[cfg(unix)]
+pub use git_index::{IndexEntry, blob_id, entries as index_entries};
+#[cfg(unix)]
+pub use git_objects::BlobReader;
 pub use options::{CheckpointKind, Force, Limits, OpenOptions, RestoreOptions, TakeOptions};
+#[cfg(unix)]
+pub use row::GitId;
 #[cfg(not(unix))]
 pub use unsupported::Checkpoints;

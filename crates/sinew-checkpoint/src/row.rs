@@ -8,7 +8,7 @@ use rustix::fs::{FileType, Stat};
 pub(crate) type Hash = [u8; 32];
 
 /// The id of a git object, SHA-1 of its header and content.
-pub(crate) type GitId = [u8; 20];
+pub type GitId = [u8; 20];
 
 /// A change within this time after the last one may not change the times; in nanoseconds.
 const CLOCK_STEP: i64 = 50_000_000;

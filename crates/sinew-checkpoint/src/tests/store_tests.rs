@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
 
 use sinew_base::{CancelHandle, CancelToken, ErrorCode};
 
@@ -207,4 +208,25 @@ fn a_deleted_store_is_created_again() {
     project.run("echo 2 > a");
     restore(&project.open(), &start, &Default::default());
     project.run("[ $(cat a) = 1 ]");
+}
+
+#[test]
+fn blobs_are_read_from_loose_files_packs_and_alternates() {
+    let project = Project::new();
+    project
+        .run("git init -q; seq 1 2000 > a; git add a; git commit -qm 1; echo last >> a; git commit -qam 2; git gc -q");
+    project.run("git clone -qs . \"$OUT/borrowing\"; echo loose > b; git add b; git commit -qm 3");
+    let read = |data: PathBuf, content: &[u8]| {
+        let (reader, id) = (crate::BlobReader::open(&data), crate::blob_id(content));
+        let content = reader.read(&id);
+        assert_eq!(reader.contains(&id), content.is_some());
+        content
+    };
+    let content = fs::read(project.root().join("a")).unwrap();
+    for data in [project.root().join(".git"), project.folder.path().join("borrowing/.git")] {
+        assert_eq!(read(data, &content).as_ref(), Some(&content));
+    }
+    assert_eq!(read(project.root().join(".git"), b"loose\n").as_deref(), Some(&b"loose\n"[..]));
+    assert_eq!(read(project.root().join(".git"), b"missing\n"), None);
+    assert_eq!(read(project.root().join("no/.git"), b"loose\n"), None);
 }
