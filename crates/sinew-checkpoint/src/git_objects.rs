@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 
 use crate::directory::as_name;
 use crate::git_index::blob_id;
-use crate::git_pack::{PackIndex, read_loose, read_packed};
+use crate::git_pack::{PackIndex, read_file, read_loose, read_packed};
 use crate::pack::sync_directory;
 use crate::row::{GitId, Kind};
 use crate::scan::shown;
@@ -20,6 +20,9 @@ use crate::store::hex;
 
 /// The maximum number of object folders that are read: those of the repository, of nested ones, and their alternates.
 const MAX_FOLDERS: usize = 32;
+
+/// The maximum size of a file of settings, in bytes.
+const MAX_SETTINGS: u64 = 16 << 20;
 
 /// The objects in the store: packs, and files named by their ids.
 #[derive(Debug)]
@@ -119,7 +122,7 @@ impl GitObjects {
 
 /// Adds the object folder of a repository, and its alternates.
 fn add_folder(data: &Path, folders: &mut Vec<PathBuf>) {
-    let read = |path: &Path| fs::read(path).ok().map(|bytes| shown(bytes.trim_ascii()));
+    let read = |path: &Path| read_file(path, MAX_SETTINGS).map(|bytes| shown(bytes.trim_ascii()));
     // A submodule or a linked work tree has a file that points to the data.
     let data = match read(data).as_deref().and_then(|text| text.strip_prefix("gitdir:")) {
         Some(target) => data.parent().unwrap_or(data).join(target.trim()),

@@ -1,11 +1,12 @@
 //! Reads git's objects on disk: loose files, and packs with their indexes.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::Read;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use flate2::read::ZlibDecoder;
+use rustix::fs::{Mode, OFlags};
 
 use crate::git_index::offset_number;
 use crate::row::GitId;
@@ -21,6 +22,18 @@ const BLOB: u8 = 3;
 const OFFSET_DELTA: u8 = 6;
 const ID_DELTA: u8 = 7;
 
+/// Opens a regular file. A pipe in its place does not block the call.
+fn open_file(path: &Path) -> Option<File> {
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let file = File::from(rustix::fs::open(path, flags, Mode::empty()).ok()?);
+    file.metadata().is_ok_and(|metadata| metadata.is_file()).then_some(file)
+}
+
+/// Reads a regular file of at most `limit` bytes.
+pub(crate) fn read_file(path: &Path, limit: u64) -> Option<Vec<u8>> {
+    sinew_base::read_limited(open_file(path)?, limit).ok()?
+}
+
 /// The index of a pack, version 2 with SHA-1 ids.
 #[derive(Debug)]
 pub(crate) struct PackIndex {
@@ -35,10 +48,7 @@ const IDS: usize = FANOUT + 256 * 4;
 impl PackIndex {
     /// Reads an index; `None` if it is damaged, too large, or of another version.
     pub(crate) fn open(path: &Path) -> Option<PackIndex> {
-        if fs::metadata(path).ok()?.len() > MAX_INDEX {
-            return None;
-        }
-        let bytes = fs::read(path).ok()?;
+        let bytes = read_file(path, MAX_INDEX)?;
         let index = PackIndex { count: 0, bytes };
         let count = index.word(FANOUT + 255 * 4)? as usize;
         let is_whole = index.bytes.len() >= IDS + count * 28 + 40;
@@ -79,7 +89,7 @@ impl PackIndex {
 
 /// Reads a blob from a pack.
 pub(crate) fn read_packed(pack: &Path, index: &PackIndex, id: &GitId) -> Option<Vec<u8>> {
-    let file = File::open(pack).ok()?;
+    let file = open_file(pack)?;
     let mut offset = index.find(id)?;
     let mut deltas = Vec::new();
     loop {
@@ -201,7 +211,7 @@ fn size(rest: &mut &[u8]) -> Option<usize> {
 /// Reads a blob from a loose file.
 pub(crate) fn read_loose(path: &Path) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
-    ZlibDecoder::new(File::open(path).ok()?).take(MAX_OBJECT as u64).read_to_end(&mut bytes).ok()?;
+    ZlibDecoder::new(open_file(path)?).take(MAX_OBJECT as u64).read_to_end(&mut bytes).ok()?;
     let end = bytes.iter().take(64).position(|byte| *byte == 0)?;
     bytes.starts_with(b"blob ").then(|| bytes.split_off(end + 1))
 }

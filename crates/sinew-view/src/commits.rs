@@ -6,9 +6,9 @@ use std::io::Read;
 use std::path::Path;
 
 use flate2::read::ZlibDecoder;
-use rustix::fs::{Mode, OFlags};
 
 use crate::answer::Commit;
+use crate::copy::{open_path, read_path};
 
 /// The maximum number of commits that are listed.
 const MAX_COMMITS: usize = 100;
@@ -21,15 +21,8 @@ const MAX_REFERENCES: u64 = 16 << 20;
 /// The maximum number of references.
 const MAX_NAMES: usize = 100_000;
 
-/// Opens a regular file. A pipe that a program put there does not block the call.
-fn open_file(path: &Path) -> Option<fs::File> {
-    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-    let file = fs::File::from(rustix::fs::open(path, flags, Mode::empty()).ok()?);
-    file.metadata().is_ok_and(|metadata| metadata.is_file()).then_some(file)
-}
-
 fn read(path: &Path) -> Option<Vec<u8>> {
-    sinew_base::read_limited(open_file(path)?, MAX_REFERENCES).ok()?
+    read_path(path, MAX_REFERENCES).ok()
 }
 
 fn is_id(text: &str) -> bool {
@@ -103,7 +96,7 @@ fn read_commit(data: &Path, id: &str) -> Option<(Vec<String>, String)> {
     if !is_id(id) {
         return None;
     }
-    let file = open_file(&data.join("objects").join(&id[..2]).join(&id[2..]))?;
+    let file = open_path(&data.join("objects").join(&id[..2]).join(&id[2..])).ok()?;
     let mut bytes = Vec::new();
     ZlibDecoder::new(file).take(MAX_COMMIT).read_to_end(&mut bytes).ok()?;
     let end = bytes.iter().take(64).position(|byte| *byte == 0)?;

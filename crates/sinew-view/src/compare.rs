@@ -6,12 +6,10 @@ use std::io::{self, Read, Seek};
 use sha2::{Digest, Sha256};
 use sinew_base::CancelToken;
 
+use crate::copy::check;
+
 /// The number of bytes that are read at once.
 const BLOCK: usize = 64 << 10;
-
-fn stopped() -> io::Error {
-    io::ErrorKind::Interrupted.into()
-}
 
 /// Fills the buffer as far as the file has bytes.
 fn read_block(mut file: &File, buffer: &mut [u8]) -> io::Result<usize> {
@@ -39,7 +37,7 @@ pub(crate) fn is_equal(mut one: &File, mut two: &File, cancel: &CancelToken) -> 
     two.rewind()?;
     let (mut left, mut right) = (vec![0; BLOCK], vec![0; BLOCK]);
     loop {
-        cancel.check().map_err(|_| stopped())?;
+        check(cancel)?;
         let (from_one, from_two) = (read_block(one, &mut left)?, read_block(two, &mut right)?);
         if left[..from_one] != right[..from_two] {
             return Ok(false);
@@ -59,7 +57,7 @@ pub(crate) fn digest(mut file: &File, cancel: &CancelToken) -> io::Result<[u8; 3
     let mut hash = Sha256::new();
     let mut block = vec![0; BLOCK];
     loop {
-        cancel.check().map_err(|_| stopped())?;
+        check(cancel)?;
         match read_block(file, &mut block)? {
             0 => return Ok(hash.finalize().into()),
             count => hash.update(&block[..count]),

@@ -2,9 +2,11 @@
 
 use std::fs::File;
 use std::io::{self, Read as _, Seek, SeekFrom, Write};
+use std::path::Path;
 
 use rustix::fs::{Mode, OFlags, Stat, Timespec, Timestamps};
 use rustix::io::Errno;
+use sinew_base::CancelToken;
 use sinew_checkpoint::{Directory, EntryKind};
 
 use crate::scan::{as_name, entry_at, joined};
@@ -91,16 +93,43 @@ pub(crate) fn finish(file: &File, mode: u32, mtime: Option<i128>) -> io::Result<
     Ok(rustix::fs::fstat(file)?)
 }
 
-/// Copies a directory with everything below it as it is, for the data of repositories. Pipes, sockets and devices are
-/// skipped.
+/// Opens a regular file by its path. Does not wait for pipes.
 ///
 /// # Errors
-/// Returns the system's error.
-pub(crate) fn copy_tree(source: &Directory, target: &Directory) -> io::Result<()> {
+/// Returns the system's error, and `InvalidInput` for anything but a regular file.
+pub(crate) fn open_path(path: &Path) -> io::Result<File> {
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let file = File::from(rustix::fs::open(path, flags, Mode::empty())?);
+    if file.metadata()?.is_file() { Ok(file) } else { Err(io::ErrorKind::InvalidInput.into()) }
+}
+
+/// Reads a regular file of at most `limit` bytes by its path.
+///
+/// # Errors
+/// Returns the system's error, `InvalidInput` for anything but a regular file, and `FileTooLarge`.
+pub(crate) fn read_path(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
+    sinew_base::read_limited(open_path(path)?, limit)?.ok_or_else(|| io::ErrorKind::FileTooLarge.into())
+}
+
+/// Returns `Interrupted` if the call is cancelled, for functions with the system's errors.
+///
+/// # Errors
+/// Returns `Interrupted`.
+pub(crate) fn check(cancel: &CancelToken) -> io::Result<()> {
+    cancel.check().map_err(|_| io::ErrorKind::Interrupted.into())
+}
+
+/// Copies a directory with everything below it as it is, for the data of repositories. Pipes, sockets and devices are
+/// skipped. `cancel` is checked before each entry.
+///
+/// # Errors
+/// Returns the system's error, and `Interrupted` if the call is cancelled.
+fn copy_tree(source: &Directory, target: &Directory, cancel: &CancelToken) -> io::Result<()> {
     let mut folders: Vec<Vec<u8>> = vec![Vec::new()];
     while let Some(folder) = folders.pop() {
         let (from, to) = (source.open_below(&folder)?, target.open_below(&folder)?);
         for name in from.names()? {
+            check(cancel)?;
             let path = joined(&folder, &name);
             if copy_entry(&from, &to, &name)? {
                 folders.push(path);
@@ -156,13 +185,13 @@ pub(crate) fn open_own(view: &Directory, path: &[u8]) -> rustix::io::Result<File
     opened
 }
 
-/// Copies an entry from one directory to another, with everything below it.
+/// Copies an entry from one directory to another, with everything below it. `cancel` is checked before each entry.
 ///
 /// # Errors
-/// Returns the system's error.
-pub(crate) fn copy_whole(from: &Directory, to: &Directory, name: &[u8]) -> io::Result<()> {
+/// Returns the system's error, and `Interrupted` if the call is cancelled.
+pub(crate) fn copy_whole(from: &Directory, to: &Directory, name: &[u8], cancel: &CancelToken) -> io::Result<()> {
     if copy_entry(from, to, name)? {
-        copy_tree(&from.open_below(name)?, &to.open_below(name)?)?;
+        copy_tree(&from.open_below(name)?, &to.open_below(name)?, cancel)?;
     }
     Ok(())
 }

@@ -8,7 +8,7 @@ use std::io;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
-use sinew_base::{Error, ErrorCode, Result};
+use sinew_base::{CancelToken, Error, ErrorCode, Result};
 use sinew_checkpoint::{Directory, index_entries};
 
 use crate::copy;
@@ -16,6 +16,11 @@ use crate::git_config;
 
 /// The maximum number of object folders that a repository borrows from, directly or not.
 const MAX_ALTERNATES: usize = 64;
+
+/// The maximum size of a file of settings, in bytes.
+const MAX_SETTINGS: u64 = 16 << 20;
+/// The maximum size of an index that is read, in bytes. A larger one is only copied.
+const MAX_INDEX: u64 = 256 << 20;
 
 /// Files of a checkout that describe its state.
 const CHECKOUT_FILES: [&str; 11] = [
@@ -61,14 +66,14 @@ impl Repository {
         };
         let data = match fs::metadata(dot_git) {
             Ok(metadata) if metadata.is_file() => {
-                let text = fs::read(dot_git).unwrap_or_default();
+                let text = copy::read_path(dot_git, MAX_SETTINGS).unwrap_or_default();
                 let target = text.strip_prefix(b"gitdir:").ok_or_else(|| broken(dot_git))?.trim_ascii();
                 dot_git.parent().unwrap_or(dot_git).join(path_of(target))
             }
             _ => dot_git.to_path_buf(),
         };
         let data = fs::canonicalize(&data).map_err(|_| broken(&data))?;
-        let common = match fs::read(data.join("commondir")) {
+        let common = match copy::read_path(&data.join("commondir"), MAX_SETTINGS) {
             Ok(text) => fs::canonicalize(data.join(path_of(text.trim_ascii()))).map_err(|_| broken(&data))?,
             Err(_) => data.clone(),
         };
@@ -92,23 +97,24 @@ impl Repository {
 
     /// Returns the tracked paths with the ids of their blobs; `None` if the index cannot be read completely.
     pub(crate) fn tracked(&self) -> Option<Vec<(Vec<u8>, sinew_checkpoint::GitId)>> {
-        match fs::read(self.data.join("index")) {
+        match copy::read_path(&self.data.join("index"), MAX_INDEX) {
             Ok(bytes) => Some(index_entries(&bytes)?.into_iter().map(|entry| (entry.path, entry.id)).collect()),
             Err(cause) if cause.kind() == io::ErrorKind::NotFound => Some(Vec::new()),
             Err(_) => None,
         }
     }
 
-    /// Creates the git directory of a view, which must not exist.
+    /// Creates the git directory of a view, which must not exist. `cancel` is checked before each reference.
     ///
     /// # Errors
-    /// Returns the system's error.
-    pub(crate) fn build(&self, target: &Path) -> Result<()> {
-        self.try_build(target)
-            .map_err(|cause| Error::io(format!("view: failed to copy the git directory {:?}", self.data), &cause))
+    /// Returns the system's error, and the reason of the token if the call is cancelled.
+    pub(crate) fn build(&self, target: &Path, cancel: &CancelToken) -> Result<()> {
+        let built = self.try_build(target, cancel);
+        cancel.check()?;
+        built.map_err(|cause| Error::io(format!("view: failed to copy the git directory {:?}", self.data), &cause))
     }
 
-    fn try_build(&self, target: &Path) -> io::Result<()> {
+    fn try_build(&self, target: &Path, cancel: &CancelToken) -> io::Result<()> {
         for folder in ["objects/info", "objects/pack", "refs", "info", "logs/refs"] {
             fs::create_dir_all(target.join(folder))?;
         }
@@ -124,17 +130,18 @@ impl Repository {
                 copy_if_present(&self.data.join(&name), &target.join(&name))?;
             }
         }
-        copy_references(&self.common.join("refs"), &target.join("refs"), self.data != self.common)?;
+        copy_references(&self.common.join("refs"), &target.join("refs"), self.data != self.common, cancel)?;
         if self.data != self.common {
             for name in ["worktree", "bisect", "rewritten"] {
-                copy_references(&self.data.join("refs").join(name), &target.join("refs").join(name), false)?;
+                copy_references(&self.data.join("refs").join(name), &target.join("refs").join(name), false, cancel)?;
             }
         }
         if self.common.join("reftable").is_dir() {
-            copy_references(&self.common.join("reftable"), &target.join("reftable"), false)?;
+            copy_references(&self.common.join("reftable"), &target.join("reftable"), false, cancel)?;
         }
         let configs = [self.common.join("config"), self.data.join("config.worktree")];
-        let configs: Vec<Vec<u8>> = configs.iter().filter_map(|path| fs::read(path).ok()).collect();
+        let configs: Vec<Vec<u8>> =
+            configs.iter().filter_map(|path| copy::read_path(path, MAX_SETTINGS).ok()).collect();
         fs::write(target.join("config"), git_config::view_config(&configs))?;
         let mut alternates = Vec::new();
         for folder in self.object_folders() {
@@ -153,7 +160,7 @@ impl Repository {
             if folders.len() >= MAX_ALTERNATES || folders.contains(&folder) {
                 continue;
             }
-            let text = fs::read(folder.join("info/alternates")).unwrap_or_default();
+            let text = copy::read_path(&folder.join("info/alternates"), MAX_SETTINGS).unwrap_or_default();
             let lines = text.split(|byte| *byte == b'\n').filter(|line| !line.is_empty() && line[0] != b'#');
             next.extend(lines.map(|line| folder.join(path_of(line))));
             folders.push(folder);
@@ -164,7 +171,7 @@ impl Repository {
 
 /// Returns true if the repository has ids of SHA-256.
 pub(crate) fn is_sha256(data: &Path) -> bool {
-    let config = fs::read(data.join("config")).unwrap_or_default();
+    let config = copy::read_path(&data.join("config"), MAX_SETTINGS).unwrap_or_default();
     git_config::value(&config, "extensions", "objectformat").is_some_and(|format| format == "sha256")
 }
 
@@ -186,7 +193,7 @@ fn copy_if_present(source: &Path, target: &Path) -> io::Result<()> {
     if let Some(parent) = target.parent() {
         fs::create_dir_all(parent)?;
     }
-    let mut file = match fs::File::open(source) {
+    let mut file = match copy::open_path(source) {
         Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(()),
         opened => opened?,
     };
@@ -197,7 +204,7 @@ fn copy_if_present(source: &Path, target: &Path) -> io::Result<()> {
 }
 
 /// Copies the files of a directory of references, without locks.
-fn copy_references(source: &Path, target: &Path, is_shared: bool) -> io::Result<()> {
+fn copy_references(source: &Path, target: &Path, is_shared: bool, cancel: &CancelToken) -> io::Result<()> {
     let mut folders = vec![PathBuf::new()];
     while let Some(folder) = folders.pop() {
         let entries = match fs::read_dir(source.join(&folder)) {
@@ -206,6 +213,7 @@ fn copy_references(source: &Path, target: &Path, is_shared: bool) -> io::Result<
         };
         fs::create_dir_all(target.join(&folder))?;
         for entry in entries {
+            copy::check(cancel)?;
             let entry = entry?;
             let name = folder.join(entry.file_name());
             let is_own =
@@ -230,16 +238,17 @@ fn quoted(path: &[u8]) -> Vec<u8> {
 /// Returns a remark if there is none in the view.
 ///
 /// # Errors
-/// Returns the system's error.
+/// Returns the system's error, and the reason of the token if the call is cancelled.
 pub(crate) fn copy_repository(
     real: (&Path, &Directory),
     view: (&Path, &Directory),
     path: &[u8],
+    cancel: &CancelToken,
 ) -> Result<Option<String>> {
     let name = crate::scan::as_name(path);
     if name == ".git" || path.ends_with(b"/.git") {
         return match Repository::find(&real.0.join(name)) {
-            Ok(repository) => repository.build(&view.0.join(name)).map(|()| None),
+            Ok(repository) => repository.build(&view.0.join(name), cancel).map(|()| None),
             Err(error) => Ok(Some(error.message().to_string())),
         };
     }
@@ -248,7 +257,8 @@ pub(crate) fn copy_repository(
         .open_parent(path)
         .and_then(|(from, last)| Ok((from, view.1.open_parent(path)?.0, last)))
         .map_err(io::Error::from)
-        .and_then(|(from, to, last)| copy::copy_whole(&from, &to, last.as_bytes()));
+        .and_then(|(from, to, last)| copy::copy_whole(&from, &to, last.as_bytes(), cancel));
+    cancel.check()?;
     copied
         .map(|()| None)
         .map_err(|cause| Error::io(format!("view: failed to copy {}", crate::scan::shown(path)), &cause))

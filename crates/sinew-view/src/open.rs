@@ -54,7 +54,7 @@ pub(crate) fn create(
     builder.shares = builder.can_share(&entries);
     let included = builder.choose(&entries, options, cancel)?;
     builder.copy_all(&included, cancel)?;
-    builder.copy_repositories(&included, layout)?;
+    builder.copy_repositories(&included, layout, cancel)?;
     builder.finish_directories(&included)?;
     let Builder { base, missing, notes, .. } = builder;
     request.notes.extend(notes);
@@ -293,7 +293,7 @@ impl Builder<'_> {
         Ok(())
     }
 
-    fn copy_repositories(&mut self, entries: &[&Entry], layout: &Layout) -> Result<()> {
+    fn copy_repositories(&mut self, entries: &[&Entry], layout: &Layout, cancel: &CancelToken) -> Result<()> {
         let tree = layout.tree();
         for entry in entries.iter().filter(|entry| entry.kind == EntryKind::Repository) {
             // The parent directory is ignored, and named as missing.
@@ -301,7 +301,7 @@ impl Builder<'_> {
                 continue;
             }
             let (real, view) = ((&*self.request.root, &self.request.real), (&*tree, &self.view));
-            if let Some(note) = git_dir::copy_repository(real, view, &entry.path)? {
+            if let Some(note) = git_dir::copy_repository(real, view, &entry.path, cancel)? {
                 self.notes.push(note);
                 self.missing.push(entry.path.clone());
                 continue;

@@ -227,6 +227,22 @@ fn auto_copies_where_git_cannot_help_and_says_why() {
 }
 
 #[test]
+fn pipes_in_a_git_directory_do_not_block() {
+    for name in ["config", "index", "packed-refs", "objects/info/alternates", "refs/heads/pipe", "commondir"] {
+        let project = Project::new(&format!("{COMMITTED} rm -f .git/{name}; mkfifo .git/{name}"));
+        let view = project.open();
+        changes(&view);
+        run_in(
+            view.path(),
+            &format!("rm -rf .git/{name}; mkdir -p .git/objects/info .git/refs/heads; mkfifo .git/{name}"),
+        );
+        changes(&view);
+    }
+    let project = Project::new("mkfifo .git");
+    assert_eq!(project.open().mode(), ViewMode::Copy);
+}
+
+#[test]
 fn the_programs_own_folder_is_not_in_the_view() {
     let project = Project::new("mkdir own; touch own/secret a");
     let options = OpenOptions::new(project.root().join("own"));
