@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use sinew_agent::extension::Extension;
 use sinew_agent::hooks::{self, Hook, Origin};
-use sinew_permissions::{OwnFiles, Permissions, Rules};
+use sinew_permissions::{OwnFiles, Permissions, Rules, Views};
 use sinew_session::files::read_text;
 use sinew_session::secrets::Secrets;
 use sinew_tools::child::{Filter, Variables};
@@ -28,6 +28,8 @@ pub(crate) struct Guards<'a> {
     pub(crate) secrets: &'a Arc<Secrets>,
     /// The files that tools must not use.
     pub(crate) own_files: &'a Arc<OwnFiles>,
+    /// The copies of the project in which children work.
+    pub(crate) views: &'a Arc<Views>,
 }
 
 /// Loads the hooks of flags, of the project if it is trusted, and of the user, in this order; then the permissions.
@@ -47,7 +49,8 @@ pub(crate) fn load_all(
     let hide = |hook: Hook| Arc::new(hook.hiding(Arc::clone(guards.secrets))) as Arc<dyn Extension>;
     let mut found: Vec<Arc<dyn Extension>> = hooks.into_iter().map(hide).collect();
     let permissions = Permissions::new(rules, std::env::home_dir(), ask);
-    found.push(Arc::new(permissions.protecting(Arc::clone(guards.own_files))));
+    let permissions = permissions.protecting(Arc::clone(guards.own_files)).with_views(Arc::clone(guards.views));
+    found.push(Arc::new(permissions));
     Ok(found)
 }
 

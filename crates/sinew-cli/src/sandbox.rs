@@ -21,6 +21,8 @@ const GUARDS: [&str; 3] = ["settings.json", "hooks.json", "mcp.json"];
 pub(crate) struct Limits {
     /// `None` if the sandbox is off.
     policy: Option<Policy>,
+    /// The policy that only holds rules.
+    rules: Policy,
     /// The sandbox of plan mode.
     plan: Arc<Confinement>,
     surroundings: Surroundings,
@@ -52,7 +54,8 @@ impl Limits {
         let policy = |mode| policy(startup, &denied, &surroundings, mode);
         let outside = rules.verdict_on(OUTSIDE_PERMISSION.0, OUTSIDE_PERMISSION.1);
         let plan = Confinement::new(policy(Mode::ReadOnly), surroundings.clone());
-        Limits { policy: mode.map(policy), plan, surroundings, outside }
+        let rules = policy(Mode::Rules);
+        Limits { policy: mode.map(policy), rules, plan, surroundings, outside }
     }
 
     /// Returns the sandbox of a session, whose programs may write to its artifacts; `None` if the sandbox is off.
@@ -62,6 +65,22 @@ impl Limits {
             policy.write.extend(artifacts.map(|folder| folder.to_string_lossy().into_owned()));
         }
         Some(Confinement::new(policy, self.surroundings.clone()))
+    }
+
+    /// Returns the sandbox of a child that works in `cwd` in the copy `path` of the directory `root`: programs cannot write
+    /// to the directory, and what rules say about its files also holds in the copy.
+    pub(crate) fn of_view(&self, path: &Path, root: &Path, cwd: &Path, artifacts: Option<&Path>) -> Arc<Confinement> {
+        let mut policy = self.policy.clone().unwrap_or_else(|| self.rules.clone());
+        for list in [&mut policy.deny_read, &mut policy.deny_write, &mut policy.deny_exec] {
+            let moved: Vec<String> = list.iter().flat_map(|pattern| in_both(pattern, path, root)).collect();
+            list.extend(moved);
+        }
+        if policy.mode == Mode::Workspace {
+            policy.roots = vec![path.to_string_lossy().into_owned()];
+            policy.write.extend(artifacts.map(|folder| folder.to_string_lossy().into_owned()));
+        }
+        policy.deny_write.push(root.to_string_lossy().into_owned());
+        Confinement::new(policy, Surroundings { cwd: cwd.to_path_buf(), ..self.surroundings.clone() })
     }
 
     /// Returns how to proceed after the sandbox refused a command. A rule for `sandbox(off)` has priority over the
@@ -105,6 +124,18 @@ impl Limits {
             }
         }
         Ok(())
+    }
+}
+
+/// Returns the patterns that mean in the project and in its copy what a pattern means in the project.
+fn in_both(pattern: &str, copy: &Path, root: &Path) -> Vec<String> {
+    let written = Path::new(pattern);
+    let text = |path: std::path::PathBuf| path.to_string_lossy().into_owned();
+    match written.strip_prefix(root) {
+        Ok(rest) => vec![text(copy.join(rest))],
+        Err(_) if written.is_absolute() || pattern.starts_with('~') => Vec::new(),
+        // The pattern itself is relative to the copy.
+        Err(_) => vec![text(root.join(pattern)), text(root.join("**").join(pattern))],
     }
 }
 

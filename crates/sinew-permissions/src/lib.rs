@@ -46,6 +46,7 @@ mod syntax;
 #[cfg(test)]
 mod tests;
 mod variables;
+mod views;
 mod words;
 
 use std::borrow::Cow;
@@ -68,6 +69,7 @@ pub use own_files::OwnFiles;
 pub use rules::Rules;
 use rules::{Answer, Rule, SessionView, Subject};
 use sinew_tools::PathCheck;
+pub use views::Views;
 
 /// The session in which a call is judged.
 #[derive(Debug, Clone, Copy)]
@@ -98,6 +100,8 @@ pub struct Permissions {
     ask: Option<Arc<dyn Ask>>,
     /// The protected files of Sinew.
     own: Option<Arc<OwnFiles>>,
+    /// The copies of directories in which subagents work.
+    views: Arc<Views>,
     /// The ids of calls that the user was asked about and approved.
     allowed: Mutex<VecDeque<String>>,
     /// Calls that the user approved for the session: session, tool and arguments.
@@ -122,6 +126,7 @@ impl Permissions {
             home,
             ask,
             own: None,
+            views: Arc::default(),
             allowed: Mutex::default(),
             granted: Mutex::default(),
             added: Mutex::default(),
@@ -134,6 +139,12 @@ impl Permissions {
     #[must_use]
     pub fn protecting(self, own: Arc<OwnFiles>) -> Permissions {
         Permissions { own: Some(own), ..self }
+    }
+
+    /// Judges calls in these copies of directories as if they were made in the directories, too.
+    #[must_use]
+    pub fn with_views(self, views: Arc<Views>) -> Permissions {
+        Permissions { views, ..self }
     }
 
     /// Returns the rules of a session: those from the start, and those that the user added.
@@ -149,8 +160,19 @@ impl Permissions {
     }
 
     fn answer(&self, call: &ToolCall, site: CallSite<'_>) -> Answer {
-        let shell = self.shell(site.session);
-        self.in_force(site.session).answer(call, self.view(site, &shell))
+        let rules = self.in_force(site.session);
+        let mut shell = self.shell(site.session);
+        let mut strictest = rules.answer(call, self.view(site, &shell));
+        let (mut call, mut cwd) = (Cow::Borrowed(call), site.cwd.to_path_buf());
+        for view in self.views.around(site.cwd) {
+            (call, cwd) = (Cow::Owned(view.original_call(&call)), view.original(&cwd));
+            shell = shell.moved(|folder| view.original(folder));
+            let answer = rules.answer(&call, self.view(CallSite { cwd: &cwd, ..site }, &shell));
+            if answer.strictness() > strictest.strictness() {
+                strictest = answer;
+            }
+        }
+        strictest
     }
 
     fn view<'a>(&'a self, site: CallSite<'a>, shell: &'a ShellState) -> SessionView<'a> {
@@ -269,7 +291,17 @@ impl Permissions {
         let asked = |call: &str| self.allowed.lock().iter().any(|id| id == call);
         // Attached files and calls that the user was asked about need no further approval.
         let may_ask = call.is_some_and(|call| !asked(call));
-        let check = opened::check(&self.rules, tool, may_ask, cwd, self.home.as_deref());
+        let check_at = |cwd: &Path| opened::check(&self.rules, tool, may_ask, cwd, self.home.as_deref());
+        let mut check = check_at(cwd);
+        let mut at = cwd.to_path_buf();
+        let mut originals = Vec::new();
+        for view in self.views.around(cwd) {
+            at = view.original(&at);
+            originals.extend(check_at(&at).map(|check| (view, check)));
+        }
+        if !originals.is_empty() {
+            check = Some(Arc::new(views::ViewCheck { own: check, originals }));
+        }
         match &self.own {
             Some(own) if call.is_some() => {
                 Some(own_files::check(own, &self.rules, tool, cwd, self.home.as_deref(), check))

@@ -31,6 +31,13 @@ pub(super) struct ShellState {
     changed: bool,
 }
 
+impl ShellState {
+    /// Returns the state of a shell whose folders are the results of `original`.
+    pub(super) fn moved(&self, original: impl Fn(&Path) -> PathBuf) -> ShellState {
+        ShellState { folders: self.folders.iter().map(|folder| original(folder)).collect(), ..self.clone() }
+    }
+}
+
 /// The folder, variables and shell state with which a line runs.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Surroundings<'a> {

@@ -42,6 +42,18 @@ pub(super) enum Answer {
     Unsure(String, String),
 }
 
+impl Answer {
+    /// Returns 0 for a call that runs, and more the less may happen.
+    pub(super) fn strictness(&self) -> u8 {
+        match self {
+            Answer::Runs => 0,
+            Answer::Asks(_) => 1,
+            Answer::Unsure(..) => 2,
+            Answer::Denied(_) => 3,
+        }
+    }
+}
+
 impl Rules {
     /// Parses the setting. Returns warnings about the parts that are invalid and therefore protect nothing.
     #[must_use]

@@ -147,7 +147,7 @@ impl Layout {
     /// Returns the system's error, and the reason of the token if the call is cancelled.
     pub(crate) fn lock_apply(&self, cancel: &CancelToken) -> Result<FileLock> {
         let views = self.folder.parent().unwrap_or(&self.folder);
-        FileLock::acquire(&views.join("apply.lock"), Mode::Exclusive, cancel)
+        FileLock::acquire(&views.with_extension("lock"), Mode::Exclusive, cancel)
     }
 
     /// The directory that programs see.

@@ -330,6 +330,7 @@ pub use sinew_search as search;
 pub use sinew_shell as shell;
 pub use sinew_system as system;
 pub use sinew_term as term;
+pub use sinew_view as view;
 pub use sinew_walk as walk;
 pub use sinew_watch as watch;
 

@@ -289,8 +289,8 @@ impl FinishedCompaction {
             preserve_data,
             from_extension: from_extension.then_some(true),
         });
-        *seen = agent.conversation.reread()?;
         agent.note_outside_work();
+        *seen = agent.conversation.reread()?;
         let tokens_after = estimated(seen);
         let told = json!({"summary": summary, "firstKeptEntryId": first_kept, "tokensBefore": tokens_before,
             "fromExtension": from_extension});

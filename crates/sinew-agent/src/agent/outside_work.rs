@@ -8,6 +8,7 @@ use std::sync::{Arc, OnceLock};
 use parking_lot::Mutex;
 use serde_json::Value;
 use sinew_llm::message::{AgentMessage, Content, CustomMessage};
+use sinew_session::Body;
 
 use super::session::AgentSession;
 use crate::event::Event;
@@ -69,10 +70,18 @@ impl AgentSession {
         let _ = self.outside_work.describe.set(describe);
     }
 
-    /// Queues the description of the work outside of the runs, if there is any.
+    /// Adds the description of the work outside of the runs to the session, if there is any.
     pub(super) fn note_outside_work(&self) {
         if let Some(text) = self.outside_work.describe.get().and_then(|describe| describe()) {
-            self.note(text, None);
+            let custom_type = NOTE.to_string();
+            let content = Content::Text(text);
+            self.conversation.append(Body::CustomMessage {
+                custom_type,
+                content,
+                display: false,
+                details: None,
+                attribution: None,
+            });
         }
     }
 

@@ -5,6 +5,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sinew::base::{Error, Result};
+use sinew::view::ViewMode;
 use sinew_llm::model::ThinkingLevel;
 use sinew_session::files::read_text;
 
@@ -13,7 +14,7 @@ use crate::resource::ResourceFolders;
 use crate::resource::frontmatter::{Front, strict};
 
 /// Keys of an agent file that have an effect.
-const KEYS: [&str; 12] = [
+const KEYS: [&str; 13] = [
     "name",
     "description",
     "tools",
@@ -25,12 +26,13 @@ const KEYS: [&str; 12] = [
     "maxTokens",
     "maxCost",
     "background",
+    "isolation",
     "output",
 ];
 
 /// Keys that restrict a child or promise it something, and that have no effect yet. A file with one of them is refused,
 /// because its author relies on it.
-const UNSUPPORTED: [&str; 3] = ["skills", "mcp", "isolation"];
+const UNSUPPORTED: [&str; 2] = ["skills", "mcp"];
 
 /// The name of the agent that continues the conversation of its parent.
 const FORK: &str = "fork";
@@ -68,6 +70,9 @@ pub struct AgentDefinition {
     pub max_cost: Option<f64>,
     /// True if a call that does not say otherwise does not wait for it.
     pub background: bool,
+    /// How its files are isolated from the project; `None` for a child that works in the project.
+    #[serde(default)]
+    pub isolation: Option<String>,
     /// The JSON Schema of its results; `None` without one.
     pub schema: Option<Value>,
 }
@@ -202,6 +207,7 @@ fn parse(text: &str, source: AgentSource) -> Result<(AgentDefinition, Option<Str
             text.parse().ok().filter(|cost: &f64| cost.is_finite() && *cost > 0.0)
         })?,
         background: parsed(&front, "background", |text| text.parse().ok())?.unwrap_or_default(),
+        isolation: isolation(&front)?,
         schema: schema(&front)?,
         name,
     };
@@ -218,6 +224,14 @@ fn list(front: &Front, key: &str) -> Option<Vec<String>> {
 fn parsed<T>(front: &Front, key: &str, parse: impl Fn(&str) -> Option<T>) -> Result<Option<T>, String> {
     let Some(text) = front.text(key) else { return Ok(None) };
     parse(&text).map(Some).ok_or_else(|| format!("{key}: {text:?} is not valid"))
+}
+
+fn isolation(front: &Front) -> Result<Option<String>, String> {
+    let mode = parsed(front, "isolation", |text| {
+        let is_known = text == "none" || ViewMode::from_name(text).is_some_and(|mode| mode != ViewMode::Overlay);
+        is_known.then(|| text.to_string())
+    })?;
+    Ok(mode.filter(|mode| mode != "none"))
 }
 
 fn schema(front: &Front) -> Result<Option<Value>, String> {
@@ -244,6 +258,7 @@ fn built_in() -> [AgentDefinition; 5] {
         max_tokens: None,
         max_cost: None,
         background: false,
+        isolation: None,
         schema: None,
     };
     [

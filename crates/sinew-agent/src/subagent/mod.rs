@@ -21,6 +21,6 @@ mod tests;
 
 pub use definition::{AgentDefinition, AgentDefinitions, AgentFiles, AgentSource};
 pub use gate::ChildGate;
-pub use report::{ChildResult, ChildState, Limit, report, usage};
+pub use report::{ChangedFile, ChildChanges, ChildResult, ChildState, Limit, report, usage};
 pub use request::{ChildIds, ResumeRequest, StartRequest, TaskItem, TaskRequest};
 pub use submission::{Answer, Submission, SubmitResult};

@@ -143,7 +143,82 @@ pub struct ChildResult {
     pub usage: TokenCounts,
     /// Its cost in US dollars.
     pub cost: f64,
+    /// What became of its changes, if it worked in a copy of the project.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub changes: Option<ChildChanges>,
 }
+
+/// What became of the changes of a child that worked in a copy of the project.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ChildChanges {
+    /// How its files were isolated: `worktree` or `copy`.
+    pub mode: String,
+    /// The changed files.
+    pub files: Vec<ChangedFile>,
+    /// The copy with the changes that were not applied; `None` if all were.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub view: Option<String>,
+    /// Why the changes could not be applied or listed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// Commits of the child, which are only in the copy: id and first line.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub commits: Vec<String>,
+}
+
+/// A file that a child changed in its copy.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ChangedFile {
+    /// The path below the project.
+    pub path: String,
+    /// What happened to it: `created`, `replaced`, `merged`, `deleted`, `unchanged`, `kept`, `conflict`, or `waiting` for
+    /// one that was not applied.
+    pub outcome: String,
+    /// Why it was not applied.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+impl ChildChanges {
+    /// Writes the part of the report about the changes.
+    fn write(&self, id: &str, text: &mut String) {
+        let is_open = |file: &&ChangedFile| matches!(&*file.outcome, "conflict" | "waiting");
+        let list = |files: Vec<&ChangedFile>| {
+            let line = |file: &ChangedFile| match &file.reason {
+                Some(reason) => format!("{} ({}: {reason})", file.path, file.outcome),
+                None => format!("{} ({})", file.path, file.outcome),
+            };
+            let shown: Vec<String> = files.iter().take(LISTED).map(|file| line(file)).collect();
+            let more = files.len().saturating_sub(LISTED);
+            shown.join(", ") + &if more > 0 { format!(", and {more} more") } else { String::new() }
+        };
+        let (open, applied): (Vec<&ChangedFile>, Vec<&ChangedFile>) = self.files.iter().partition(is_open);
+        // Writing to a text does not fail.
+        if !applied.is_empty() {
+            let _ = write!(text, "\nChanges in the project: {}", list(applied));
+        }
+        if !open.is_empty() {
+            let _ = write!(text, "\nNot applied: {}", list(open));
+        }
+        if let Some(error) = &self.error {
+            let _ = write!(text, "\nThe changes could not be applied: {error}");
+        }
+        if !self.commits.is_empty() {
+            let _ = write!(text, "\nCommits that stay in the copy: {}", self.commits.join("; "));
+        }
+        if let Some(view) = &self.view {
+            let _ = write!(
+                text,
+                "\nThe copy is kept in {view}; the user applies it with /tasks apply {id}, or removes it with /tasks drop {id}."
+            );
+        }
+    }
+}
+
+/// The maximum number of files that a report lists.
+const LISTED: usize = 50;
 
 /// Returns the use of a child as text: `3 turns, 4000 tokens, $0.0123`.
 #[must_use]
@@ -173,6 +248,9 @@ pub fn report(results: &[ChildResult]) -> String {
         }
         if let (true, Some(path)) = (result.truncated, &result.output_path) {
             let _ = write!(text, "\n[All of it: read {path}]");
+        }
+        if let Some(changes) = &result.changes {
+            changes.write(&result.id, &mut text);
         }
         if result.turns > 0 {
             let ChildResult { turns, tokens, cost, duration_ms, .. } = result;

@@ -35,6 +35,8 @@ pub struct StartRequest {
     pub schema: Option<Value>,
     /// Whether the call returns at once; `None` as the agent says.
     pub background: Option<bool>,
+    /// Whether each child works in a copy of the project; `None` as the agent says.
+    pub isolated: Option<bool>,
 }
 
 /// Continues a child that has ended.
@@ -59,6 +61,7 @@ struct Arguments {
     resume: Option<String>,
     assignment: Option<String>,
     background: Option<bool>,
+    isolated: Option<bool>,
 }
 
 /// One task of a call.
@@ -98,6 +101,7 @@ impl TaskRequest {
                 "resume": {"type": "string", "description": "instead of agent and tasks: the id of a child that has ended, to continue it"},
                 "assignment": {"type": "string", "description": "with resume: what to do next"},
                 "background": {"type": "boolean", "description": "return at once; each end arrives as a message"},
+                "isolated": {"type": "boolean", "description": "each works in a copy of the project; its changes are merged at its end"},
             },
             "additionalProperties": false,
         })
@@ -113,20 +117,28 @@ impl TaskRequest {
         let arguments = Arguments::deserialize(arguments).map_err(|error| invalid(&error.to_string()))?;
         match arguments {
             Arguments { agent: Some(agent), tasks: Some(tasks), resume: None, assignment: None, .. } => {
-                let Arguments { context, schema, background, .. } = arguments;
+                let Arguments { context, schema, background, isolated, .. } = arguments;
                 if tasks.is_empty() || tasks.len() > TASKS {
                     return Err(invalid(&format!("tasks: {} tasks; expected 1 to {TASKS}", tasks.len())));
                 }
                 check_assignments(&tasks)?;
-                Ok(TaskRequest::Start(StartRequest { agent, tasks, context, schema, background }))
+                Ok(TaskRequest::Start(StartRequest { agent, tasks, context, schema, background, isolated }))
             }
-            Arguments { agent: None, tasks: None, context: None, schema: None, resume: Some(id), .. } => {
+            Arguments {
+                agent: None,
+                tasks: None,
+                context: None,
+                schema: None,
+                isolated: None,
+                resume: Some(id),
+                ..
+            } => {
                 let assignment = arguments.assignment.filter(|text| !text.trim().is_empty());
                 let assignment = assignment.ok_or_else(|| invalid("resume needs an assignment: what to do next"))?;
                 Ok(TaskRequest::Resume(ResumeRequest { id, assignment, background: arguments.background }))
             }
             Arguments { resume: Some(_), .. } => {
-                Err(invalid("resume continues one child: leave out agent, tasks, context and schema"))
+                Err(invalid("resume continues one child: leave out agent, tasks, context, schema and isolated"))
             }
             Arguments { assignment: Some(_), .. } => {
                 Err(invalid("an assignment belongs to an item of tasks, or to resume"))

@@ -171,7 +171,8 @@ fn a_file_that_cannot_be_used_is_named_with_its_reason() {
         ("---\nname: a b\ndescription: x\n---\n", "is not a name"),
         ("---\nname: main\ndescription: x\n---\n", "reserved"),
         ("---\nname: a\ndescription: x\ncolour: red\n---\n", "unknown key colour"),
-        ("---\nname: a\ndescription: x\nisolation: worktree\n---\n", "isolation is not supported yet"),
+        ("---\nname: a\ndescription: x\nskills: one\n---\n", "skills is not supported yet"),
+        ("---\nname: a\ndescription: x\nisolation: overlay\n---\n", "isolation: \"overlay\" is not valid"),
         ("---\nname: a\ndescription: x\nmaxTurns: many\n---\n", "maxTurns: \"many\" is not valid"),
         ("---\nname: a\ndescription: x\nthinking: hard\n---\n", "thinking: \"hard\" is not valid"),
         ("---\nname: a\ndescription: x\nmaxCost: -1\n---\n", "maxCost: \"-1\" is not valid"),
@@ -209,6 +210,7 @@ fn a_report_names_state_error_and_cost() {
         tokens: 4_000,
         usage: Default::default(),
         cost: 0.0123,
+        changes: None,
     };
     let failed = ChildResult {
         id: "B".into(),

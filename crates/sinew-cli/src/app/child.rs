@@ -15,6 +15,7 @@ use sinew_tools::tool::Tool;
 use sinew_tools::{Host, Requester};
 
 use super::tools::{Selection, enforces_writes, may_plan, with_servers};
+use super::workplace::Workplace;
 use super::{App, OpenSession, conversation, record};
 use crate::failure::Failure;
 use crate::models::Choice;
@@ -42,6 +43,8 @@ pub(crate) struct ChildParts<'a> {
     /// The models that add the use of the child to its meters.
     pub(crate) models: MeteredModels,
     pub(crate) budgets: Vec<Budget>,
+    /// The copy of the project in which it works; `None` for the project itself.
+    pub(crate) workplace: Option<Arc<Workplace>>,
 }
 
 /// The open session of a child.
@@ -66,7 +69,7 @@ impl App {
         let mut session = self.store.unsaved();
         let before = conversation(&session, &self.startup.settings)?;
         let requester = Arc::new(Requester::new(String::new(), rights.definition.name.clone(), None));
-        self.child_host(&mut session, &before, rights, &requester).map(drop)
+        self.child_host(&mut session, &before, rights, &requester, None).map(drop)
     }
 
     /// Opens the session of a child. It has the tools of its parent that its definition leaves, and the rules, hooks and
@@ -75,12 +78,13 @@ impl App {
     /// # Errors
     /// Returns the errors of [`App::check_child`], and an error if a file that a flag names cannot be read.
     pub(crate) fn open_child(&self, parts: ChildParts<'_>) -> Result<OpenChild, Failure> {
-        let ChildParts { mut session, rights, choice, requester, submission, models, budgets } = parts;
+        let ChildParts { mut session, rights, choice, requester, submission, models, budgets, workplace } = parts;
         let definition = rights.definition;
         let choice = Choice { reached: models.metered(choice.reached), ..choice };
         let before = conversation(&session, &self.startup.settings)?;
         record(&mut session, &before, &choice);
-        let ChildHost { host, servers, mut tools } = self.child_host(&mut session, &before, rights, &requester)?;
+        let ChildHost { host, servers, mut tools } =
+            self.child_host(&mut session, &before, rights, &requester, workplace.as_deref())?;
         let own: Arc<dyn Tool> = Arc::new(SubmitResult { submission: Some(Arc::clone(&submission)) });
         match tools.iter_mut().find(|tool| tool.name() == SubmitResult::NAME) {
             Some(listed) => *listed = own,
@@ -128,11 +132,12 @@ impl App {
             models: Arc::new(models),
             lane: Some(lane),
             requester: Some(requester),
+            cwd: workplace.as_ref().map_or(parts.cwd, |workplace| workplace.cwd.clone()),
             ..parts
         };
         let agent = AgentSession::resume(parts, before);
         agent.set_stream_rules(loaded.rules());
-        Ok(OpenChild { open: OpenSession { agent, host, servers: Mutex::new(servers) }, gate })
+        Ok(OpenChild { open: OpenSession { agent, host, servers: Mutex::new(servers), workplace }, gate })
     }
 
     /// Creates the host of a child in its sandbox, with the tools that its rights leave.
@@ -145,10 +150,11 @@ impl App {
         before: &Conversation,
         rights: ChildRights<'_>,
         requester: &Arc<Requester>,
+        workplace: Option<&Workplace>,
     ) -> Result<ChildHost, Failure> {
         let ChildRights { definition, is_read_only, .. } = rights;
         // A fork lists the tool that asks the user as its parent does, and cannot call it.
-        let host = self.host(session, (!definition.is_fork()).then(|| Arc::clone(requester)));
+        let host = self.host(session, (!definition.is_fork()).then(|| Arc::clone(requester)), workplace);
         let mut is_enforced = false;
         if is_read_only {
             let confinement = self.limits.of_plan();

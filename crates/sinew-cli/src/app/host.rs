@@ -7,6 +7,7 @@ use sinew_session::artifacts::Artifacts;
 use sinew_tools::{Host, HostOptions, Requester, Searches};
 
 use super::App;
+use super::workplace::Workplace;
 use crate::config::work_tree;
 use crate::models;
 use crate::startup::Startup;
@@ -23,7 +24,12 @@ pub(super) fn searches(startup: &Startup) -> Searches {
 impl App {
     /// Creates the host of a session's tools, which put questions to the user. `requester` is the subagent to which they
     /// belong.
-    pub(super) fn host(&self, session: &Session, requester: Option<Arc<Requester>>) -> Arc<Host> {
+    pub(super) fn host(
+        &self,
+        session: &Session,
+        requester: Option<Arc<Requester>>,
+        workplace: Option<&Workplace>,
+    ) -> Arc<Host> {
         let Startup { environment, paths, settings, .. } = &self.startup;
         let own = settings.tools();
         if let Some(folder) = session.artifacts() {
@@ -31,12 +37,14 @@ impl App {
         }
         let artifacts = session.artifacts().map_or_else(Artifacts::temporary, Artifacts::in_folder);
         let artifacts = artifacts.hiding(self.models.secrets());
+        let mut variables = environment.variables().to_vec();
+        variables.extend(workplace.into_iter().flat_map(|workplace| workplace.environment.iter().cloned()));
         let host = Host::new(HostOptions {
-            cwd: paths.cwd.clone(),
+            cwd: workplace.map_or(&paths.cwd, |workplace| &workplace.cwd).clone(),
             home: std::env::home_dir(),
             searches: Arc::clone(&self.searches),
             supervisor: sinew::shell::Supervisor::new(std::env::current_exe().unwrap_or_else(|_| "sinew".into())),
-            environment: environment.variables().to_vec(),
+            environment: variables,
             artifacts: Arc::new(artifacts),
             http: models::http(environment, settings),
             ask: self.ask.clone(),
@@ -55,7 +63,11 @@ impl App {
                 ..own
             },
         });
-        host.set_confinement(self.limits.of_session(session.artifacts().as_deref()));
+        let artifacts = session.artifacts();
+        host.set_confinement(match workplace {
+            Some(Workplace { path, root, cwd, .. }) => Some(self.limits.of_view(path, root, cwd, artifacts.as_deref())),
+            None => self.limits.of_session(artifacts.as_deref()),
+        });
         host
     }
 }

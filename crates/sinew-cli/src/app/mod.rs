@@ -11,6 +11,7 @@ pub(crate) mod task;
 #[cfg(test)]
 mod tests;
 pub(crate) mod tools;
+pub(crate) mod workplace;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -26,7 +27,7 @@ use sinew_agent::resource::Commands;
 use sinew_agent::subagent::AgentDefinition;
 use sinew_agent::undo::CheckpointStore;
 use sinew_llm::model::ThinkingLevel;
-use sinew_permissions::OwnFiles;
+use sinew_permissions::{OwnFiles, Views};
 use sinew_session::clock::{Clock, SystemClock};
 use sinew_session::{Body, Context as Conversation, Defaults, Session};
 use sinew_tools::semantics::ToolKind;
@@ -42,6 +43,7 @@ use crate::sessions::{SessionStore, StartedSession};
 use crate::settings::Settings;
 use crate::startup::Startup;
 use crate::{extensions, mcp, secrets};
+use workplace::Workplace;
 
 /// The state that all sessions of a program share.
 pub(crate) struct App {
@@ -54,6 +56,8 @@ pub(crate) struct App {
     ask: Option<Arc<dyn Ask>>,
     /// Sinew's own files, which tools must not use.
     own_files: Arc<OwnFiles>,
+    /// The copies of the project in which children work.
+    views: Arc<Views>,
     shells: Arc<Shells>,
     /// The limits of commands and tools.
     pub(crate) limits: Limits,
@@ -86,6 +90,8 @@ pub(crate) struct OpenSession {
     pub(crate) agent: AgentSession,
     pub(crate) host: Arc<Host>,
     servers: Mutex<Option<Arc<SessionServers>>>,
+    /// The copy of the project in which it works; `None` for the project itself.
+    pub(crate) workplace: Option<Arc<Workplace>>,
 }
 
 impl OpenSession {
@@ -148,7 +154,9 @@ impl App {
         let fallback = models.check_fallback(&startup.args.model).await?;
 
         let own_files = Arc::new(extensions::own_files(&startup));
-        let guards = extensions::Guards { keys: &models.key_names(), secrets: &secrets, own_files: &own_files };
+        let views = Arc::<Views>::default();
+        let guards =
+            extensions::Guards { keys: &models.key_names(), secrets: &secrets, own_files: &own_files, views: &views };
         let mut extensions = extensions::load_all(&startup, &guards, ask.clone(), rules)?;
         extensions.splice(0..0, log::extension(&startup, &secrets, session.id(), warnings));
 
@@ -177,6 +185,7 @@ impl App {
             clock,
             ask,
             own_files,
+            views,
             shells: Arc::default(),
             limits,
             mcp,
@@ -228,7 +237,7 @@ impl App {
         let failed = |error: sinew::base::Error| Failure::failed(error.message());
         record(&mut session, &before, &choice);
 
-        let host = self.host(&session, None);
+        let host = self.host(&session, None, None);
         if let Some(list) = session.todo(&sinew_tools::names_of(ToolKind::Plan).collect::<Vec<_>>()).map_err(failed)? {
             host.restore_todo(&list);
         }
@@ -247,7 +256,7 @@ impl App {
         let mut agent = AgentSession::resume(parts, before);
         agent.set_stream_rules(loaded.rules());
         agent.follow_servers(&self.mcp);
-        Ok(OpenSession { agent, host, servers: Mutex::new(servers) })
+        Ok(OpenSession { agent, host, servers: Mutex::new(servers), workplace: None })
     }
 
     /// Gives the tools of a host the resources, the checks of paths and the context files. Returns the resources.
@@ -435,6 +444,16 @@ impl App {
     /// Returns the handler of questions; `None` if nobody can be asked.
     pub(crate) fn ask(&self) -> Option<Arc<dyn Ask>> {
         self.ask.clone()
+    }
+
+    /// Returns the user's global ignore file.
+    pub(crate) fn global_excludes(&self) -> Option<std::path::PathBuf> {
+        self.searches.sinew().global_excludes.clone()
+    }
+
+    /// Returns the workplace in a view of the directory `cwd`.
+    pub(crate) fn workplace(&self, view: &sinew::view::IsolatedView, cwd: &std::path::Path) -> Workplace {
+        Workplace::new(view, cwd, Arc::clone(&self.views))
     }
 
     /// Returns the agent that `--agent` names.

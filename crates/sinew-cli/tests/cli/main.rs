@@ -85,6 +85,8 @@ mod stage;
 #[cfg(target_os = "linux")]
 mod subagents;
 #[cfg(unix)]
+mod subagents_isolated;
+#[cfg(unix)]
 mod subagents_long;
 mod subcommands;
 #[cfg(target_os = "linux")]

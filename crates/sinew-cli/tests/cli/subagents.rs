@@ -204,8 +204,9 @@ fn an_abort_ends_the_children_and_their_programs() {
     client.ask("prompt", json!({"message": "go"}));
     stage.wait_for("pid");
     client.begin("abort", json!({}));
-    let ends = ends(&mut client);
+    let mut ends = ends(&mut client);
     stage.wait_for_end_of("pid");
+    ends.sort_by_key(|end| std::cmp::Reverse(end.to_string()));
     assert_eq!(ends, [json!(["Two", "skipped"]), json!(["One", "aborted"])]);
 }
 
@@ -250,7 +251,7 @@ fn commands_list_agents_and_children() {
     assert!(said("/agents").stdout.contains("explore: finds out"));
     assert!(said("/tasks").stdout.contains("No subagents."));
     assert!(said("/tasks stop X").stderr.contains("no subagent \"X\": there are none"));
-    assert!(said("/tasks now").stderr.contains("use /tasks, or /tasks stop ID"));
+    assert!(said("/tasks now").stderr.contains("use /tasks, or /tasks stop, apply or drop with an ID"));
     assert!(said("/steer X").stderr.contains("/steer ID TEXT"));
 }
 

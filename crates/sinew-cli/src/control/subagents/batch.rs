@@ -4,6 +4,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use futures_util::future::join_all;
+use sinew::view::ViewMode;
 use sinew_agent::agent::{Amount, Budget, Meter, MeteredModels};
 use sinew_agent::compaction::text_tokens;
 use sinew_agent::event::Event;
@@ -18,6 +19,7 @@ use tokio_util::sync::CancellationToken;
 use super::super::mode::SessionMode;
 use super::super::{Control, ControlError};
 use super::record::{ChildRecord, write_started};
+use super::view::mode_named;
 use super::{Child, Figures, result};
 use crate::app::OpenSession;
 use crate::app::child::ChildRights;
@@ -59,6 +61,8 @@ pub(super) struct Brief {
     /// The record of the child that continues; `None` for new children.
     pub(super) before: Option<ChildRecord>,
     is_background: bool,
+    /// How the files of each child are isolated; `None` for children that work where their parent does.
+    pub(super) isolation: Option<ViewMode>,
     /// The child whose request writes what all requests of the call begin with to the cache of the server.
     lead: OnceLock<Arc<Child>>,
 }
@@ -106,6 +110,7 @@ impl Brief {
             is_read_only: self.is_read_only,
             tools,
             schema: self.schema.clone(),
+            isolation: self.isolation.map(|mode| mode.as_str().to_string()),
         }
     }
 }
@@ -215,6 +220,11 @@ impl Control {
         }
         let model = definition.model.clone();
         let level = definition.thinking;
+        let isolation = match request.isolated {
+            Some(false) => None,
+            Some(true) => Some(definition.isolation.as_deref().map_or(ViewMode::Auto, mode_named)),
+            None => definition.isolation.as_deref().map(mode_named),
+        };
         let depth = caller.child.as_ref().map_or(1, |child| child.depth + 1);
         let brief = Brief {
             is_read_only: definition.is_read_only || self.is_read_only(caller),
@@ -228,6 +238,7 @@ impl Control {
             before: None,
             depth,
             is_background: wants,
+            isolation,
             lead: OnceLock::new(),
             definition,
         };
@@ -288,6 +299,7 @@ impl Control {
             choice,
             depth: before.depth,
             is_background: wants,
+            isolation: before.isolation.as_deref().map(mode_named),
             lead: OnceLock::new(),
             definition: before.definition.clone(),
             before: Some(before.clone()),

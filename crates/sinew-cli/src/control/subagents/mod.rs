@@ -8,6 +8,7 @@
 //! | `place` | the right to work at the same time as others |
 //! | `record` | what session files keep |
 //! | `recover` | what they say after a crash |
+//! | `view` | copies of the project in which children work |
 //! | `verbs` | lists, messages and aborts for people and clients |
 //!
 //! A call ends when its children have ended; the model makes no request meanwhile. A call in the background returns at
@@ -19,6 +20,7 @@ mod record;
 mod recover;
 mod result;
 mod verbs;
+mod view;
 mod work;
 
 use std::path::Path;

@@ -35,6 +35,9 @@ pub(super) struct ChildRecord {
     /// The names of its tools.
     pub(super) tools: Vec<String>,
     pub(super) schema: Option<Value>,
+    /// How its files are isolated.
+    #[serde(default)]
+    pub(super) isolation: Option<String>,
 }
 
 impl ChildRecord {

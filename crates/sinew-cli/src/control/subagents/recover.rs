@@ -27,6 +27,14 @@ impl Control {
         let open = self.session();
         let (control, session) = (self.me.clone(), open.agent.session().id().to_string());
         open.agent.describe_outside_work(Arc::new(move || control.upgrade()?.at_work(&session)));
+        match tokio::task::block_in_place(|| self.left_views()) {
+            Ok(left) => {
+                for warning in left {
+                    open.agent.warn(warning).await;
+                }
+            }
+            Err(error) => open.agent.warn(format!("subagents: {error}")).await,
+        }
         let lost = match self.lost_children(&open) {
             Ok(lost) => lost,
             Err(error) => return open.agent.warn(format!("subagents: {error}")).await,
@@ -96,5 +104,6 @@ fn interrupted(started: Started) -> ChildResult {
         tokens: 0,
         usage: Default::default(),
         cost: 0.0,
+        changes: None,
     }
 }

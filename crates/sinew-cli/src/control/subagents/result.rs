@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use sinew_agent::agent::AgentSession;
-use sinew_agent::subagent::{ChildResult, ChildState, Limit, report};
+use sinew_agent::subagent::{ChildChanges, ChildResult, ChildState, Limit, report};
 use sinew_tools::tool::ToolOutput;
 
 use super::batch::Brief;
@@ -21,19 +21,20 @@ pub(super) struct End {
     pub(super) limited: Option<Limit>,
     pub(super) error: Option<String>,
     pub(super) output: String,
+    pub(super) changes: Option<ChildChanges>,
 }
 
 impl End {
     /// The end of a child that did nothing.
     pub(super) fn without_work(state: ChildState, error: Option<String>) -> End {
-        End { state, limited: None, error, output: String::new() }
+        End { state, limited: None, error, output: String::new(), changes: None }
     }
 
     /// The end of a child with what it wrote last.
     pub(super) fn of(open: &OpenSession, state: ChildState, error: Option<String>) -> End {
         // A session that can no longer be read has warned of that.
         let output = open.agent.last_text().ok().flatten().unwrap_or_default();
-        End { state, limited: None, error, output }
+        End { state, limited: None, error, output, changes: None }
     }
 }
 
@@ -60,6 +61,7 @@ pub(super) fn result(brief: &Brief, child: &Child, index: usize, end: End) -> Ch
         tokens,
         usage: child.meter.usage().into(),
         cost,
+        changes: end.changes,
     }
 }
 

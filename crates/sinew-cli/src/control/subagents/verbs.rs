@@ -116,15 +116,17 @@ impl Control {
         lines.chain(found.faults.iter().cloned()).collect::<Vec<_>>().join("\n")
     }
 
-    /// Runs `/tasks [stop ID]`.
+    /// Runs `/tasks [stop|apply|drop ID]`.
     ///
     /// # Errors
     /// Returns an error for other arguments, and as of [`Control::abort_child`].
     pub(crate) fn tasks_command(&self, arguments: &str) -> Result<String, ControlError> {
         match arguments.split_once(char::is_whitespace) {
             None if arguments.is_empty() => Ok(self.children_text()),
+            Some(("apply", id)) => self.apply_view(id.trim()),
+            Some(("drop", id)) => self.drop_view(id.trim()),
             Some(("stop", id)) => self.abort_child(id.trim()).map(|()| format!("{} ends.", id.trim())),
-            _ => Err(format!("/tasks {arguments}: use /tasks, or /tasks stop ID").into()),
+            _ => Err(format!("/tasks {arguments}: use /tasks, or /tasks stop, apply or drop with an ID").into()),
         }
     }
 

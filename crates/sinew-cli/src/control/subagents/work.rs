@@ -19,15 +19,23 @@ use super::Child;
 use super::batch::Brief;
 use super::record::write_result;
 use super::result::{End, result};
+use super::view::ChildView;
 use crate::app::OpenSession;
 use crate::app::child::{ChildParts, OpenChild};
+use crate::app::workplace::Workplace;
 
 /// The number of reminders for a child that stops without a result.
 const REMINDERS: u32 = 3;
 
 impl Control {
     /// Opens the session of a child, which keeps its rights.
-    fn open(&self, brief: &Brief, child: &Child, submission: &Arc<Submission>) -> Result<OpenChild, ControlError> {
+    fn open(
+        &self,
+        brief: &Brief,
+        child: &Child,
+        submission: &Arc<Submission>,
+        workplace: Option<Arc<Workplace>>,
+    ) -> Result<OpenChild, ControlError> {
         let session = {
             let root = brief.root.agent.session();
             match &brief.before {
@@ -47,6 +55,7 @@ impl Control {
             submission: Arc::clone(submission),
             models: self.child_models(child),
             budgets: self.budgets(brief, child),
+            workplace,
         };
         let opened = self.app.open_child(parts)?;
         let tools = opened.open.agent.tools().all().iter().map(|tool| tool.name().to_string()).collect();
@@ -69,8 +78,20 @@ impl Control {
             () = child.place.take(&self.subagents.places) => true,
         };
         let submission = Arc::new(Submission::new(brief.schema.clone()));
-        let opened = may_begin.then(|| self.open(brief, child, &submission));
-        let (open, end) = match opened {
+        let mut view = None;
+        let opened = may_begin.then(|| {
+            if let Some(mode) = brief.isolation {
+                let opened = self.open_view(mode, child.id(), &brief.parent, &child.cancel);
+                view = Some(opened.map_err(|error| ControlError::from(format!("isolated: {}", error.message())))?);
+            }
+            let workplace = match &view {
+                Some(ChildView { workplace, .. }) => Some(Arc::clone(workplace)),
+                None => brief.parent.workplace.clone(),
+            };
+            self.open(brief, child, &submission, workplace)
+        });
+        let introduction = view.as_ref().map(|view| view.introduction(brief.before.is_some()));
+        let (open, mut end) = match opened {
             None => (None, End::without_work(ChildState::Skipped, None)),
             Some(Err(error)) => (None, End::without_work(ChildState::Failed, Some(error.message))),
             Some(Ok(OpenChild { open, gate })) => {
@@ -81,7 +102,7 @@ impl Control {
                 changed();
                 brief.root.agent.emit(start_event(child)).await;
                 brief.await_cache(child, &open).await;
-                let work = Work { brief, child, open: &open, submission: &submission, gate: &gate };
+                let work = Work { brief, child, open: &open, submission: &submission, gate: &gate, introduction };
                 // A fault of the program in one child must not end the others.
                 let end = AssertUnwindSafe(work.run()).catch_unwind().await;
                 let end =
@@ -95,6 +116,12 @@ impl Control {
         let figures = child.figures();
         *child.turns.lock() = figures.turns;
         *child.state.lock() = end.state;
+        if let Some(open) = &open {
+            // Its programs end before its changes are merged.
+            tokio::task::block_in_place(|| open.host.close());
+        }
+        let is_completed = end.state == ChildState::Completed;
+        end.changes = view.map(|view| tokio::task::block_in_place(|| view.close(is_completed)));
         let result = result(brief, child, index, end);
         if let Some(open) = open {
             let written = {
@@ -104,7 +131,6 @@ impl Control {
             if let Err(error) = written {
                 brief.root.agent.warn(format!("subagent {}: {error}", child.id())).await;
             }
-            tokio::task::block_in_place(|| open.host.close());
         }
         brief.root.agent.emit(end_event(child, &result)).await;
         result
@@ -153,12 +179,14 @@ struct Work<'a> {
     open: &'a OpenSession,
     submission: &'a Submission,
     gate: &'a ChildGate,
+    /// What the child must know about its copy of the project.
+    introduction: Option<String>,
 }
 
 impl Work<'_> {
     /// Prompts the child until it has handed in a result, or cannot.
     async fn run(&self) -> End {
-        let Work { child, open, submission, .. } = *self;
+        let Work { child, open, submission, .. } = self;
         let mut message = self.assignment();
         let (mut reminders, mut limited) = (0, None);
         loop {
@@ -209,7 +237,7 @@ impl Work<'_> {
 
     /// Prompts the child; the end of the call, or a person, aborts it.
     async fn prompt(&self, message: AgentMessage) -> Result<Outcome, ControlError> {
-        let Work { child, open, .. } = *self;
+        let Work { child, open, .. } = self;
         let prompted = open.agent.prompt(vec![message], None);
         tokio::pin!(prompted);
         let outcome = tokio::select! {
@@ -245,7 +273,7 @@ impl Work<'_> {
     /// Returns the first message of the child. What all children of the call share is a block of its own, in front;
     /// messages that arrived meanwhile follow.
     fn assignment(&self) -> AgentMessage {
-        let Work { brief, child, submission, .. } = *self;
+        let Work { brief, child, submission, .. } = self;
         let mut shared = brief.context.clone().unwrap_or_default();
         if let Some(schema) = submission.schema() {
             let schema = format!("The result must match this JSON Schema:\n{schema}");
@@ -258,6 +286,9 @@ impl Work<'_> {
                  in the result with {}:\n\n{own}",
                 SubmitResult::NAME
             );
+        }
+        if let Some(text) = &self.introduction {
+            own = format!("{own}\n\n{text}");
         }
         for text in std::mem::take(&mut *child.mail.lock()) {
             own.push_str("\n\n");

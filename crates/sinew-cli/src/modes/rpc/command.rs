@@ -90,6 +90,8 @@ pub(super) static COMMANDS: &[Command] = &[
     row!("subagent_list", Now, subagents::list),
     row!("subagent_steer", Now, subagents::steer),
     row!("subagent_abort", Now, subagents::abort),
+    row!("subagent_apply", Now, subagents::apply),
+    row!("subagent_drop", Now, subagents::drop),
     row!("list_sessions", Beside, session::list),
     row!("reload", Now, tools::reload),
     row!("mcp_list", Now, mcp::list),

@@ -1,4 +1,4 @@
-//! Subagents: `subagent_list`, `subagent_steer`, `subagent_abort`.
+//! Subagents: `subagent_list`, `subagent_steer`, `subagent_abort`, `subagent_apply`, `subagent_drop`.
 
 use std::sync::Arc;
 
@@ -37,12 +37,28 @@ pub(super) async fn steer(rpc: Arc<Rpc>, given: Fields) -> Answer {
     Ok(None)
 }
 
+/// The fields of a command about one child.
+#[derive(Deserialize)]
+struct Request {
+    child: String,
+}
+
+/// Merges the changes that a child's copy of the project keeps.
+pub(super) async fn apply(rpc: Arc<Rpc>, given: Fields) -> Answer {
+    let Request { child } = fields("subagent_apply", given)?;
+    let told = tokio::task::block_in_place(|| rpc.control.apply_view(&child));
+    Ok(Some(json!({"text": told.map_err(|error| named("subagent_apply", error))?})))
+}
+
+/// Removes a child's copy of the project with its changes.
+pub(super) async fn drop(rpc: Arc<Rpc>, given: Fields) -> Answer {
+    let Request { child } = fields("subagent_drop", given)?;
+    let told = tokio::task::block_in_place(|| rpc.control.drop_view(&child));
+    Ok(Some(json!({"text": told.map_err(|error| named("subagent_drop", error))?})))
+}
+
 /// Ends a child.
 pub(super) async fn abort(rpc: Arc<Rpc>, given: Fields) -> Answer {
-    #[derive(Deserialize)]
-    struct Request {
-        child: String,
-    }
     let Request { child } = fields("subagent_abort", given)?;
     rpc.control.abort_child(&child).map_err(|error| named("subagent_abort", error))?;
     Ok(None)
