@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use parking_lot::Mutex;
 use sinew_base::{Aborted, CancelTicker, CancelToken, Result};
 use sinew_pool::Pool;
-use sinew_walk::{Detail, Entry, FileType, GlobSet, GlobSyntax, Scan, ScanCache, ScanOptions};
+use sinew_walk::{Detail, Entry, FileType, GlobSet, GlobSyntax, GlobalExcludes, Scan, ScanCache, ScanOptions};
 
 /// The number of entries that a thread processes at a time.
 const CHUNK: usize = 4_096;
@@ -48,8 +48,8 @@ pub struct GlobOptions {
     pub max_depth: Option<usize>,
     /// Search directories named `node_modules` even if neither `path` nor `pattern` names one (default: false).
     pub include_node_modules: bool,
-    /// The user's global ignore file; see [`sinew_walk::global_excludes`].
-    pub global_excludes: Option<PathBuf>,
+    /// The user's global ignore file; see [`sinew_walk::GlobalExcludes`].
+    pub global_excludes: Option<GlobalExcludes>,
 }
 
 impl GlobOptions {

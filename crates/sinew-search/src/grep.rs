@@ -15,7 +15,8 @@ use parking_lot::Mutex;
 use sinew_base::{Aborted, CancelTicker, CancelToken, Error, Result};
 use sinew_pool::Pool;
 use sinew_walk::{
-    FileBatch, FileType, FolderTask, GlobSet, GlobSyntax, OrderedWalk, Scan, ScanCache, ScanOptions, WalkStep,
+    FileBatch, FileType, FolderTask, GlobSet, GlobSyntax, GlobalExcludes, OrderedWalk, Scan, ScanCache, ScanOptions,
+    WalkStep,
 };
 
 use crate::SearchOptions;
@@ -58,7 +59,7 @@ pub struct GrepOptions {
     /// Exclude ignored files. Default: `true`.
     pub gitignore: bool,
     /// The user's global ignore file. Default: `None`.
-    pub global_excludes: Option<PathBuf>,
+    pub global_excludes: Option<GlobalExcludes>,
     /// Use a cached scan. Default: `false`.
     pub cache: bool,
     /// The maximum number of rows. Default: unlimited.

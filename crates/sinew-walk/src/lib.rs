@@ -31,7 +31,7 @@ pub use entry::{Entry, Scan};
 pub use glob::{GlobSet, GlobSyntax, strip_folder};
 #[cfg(unix)]
 pub use ignore::rule_files;
-pub use ignore::{GitHome, global_excludes};
+pub use ignore::{GitHome, GlobalExcludes, UserExcludes};
 pub use options::{Detail, FileType, ScanOptions};
 #[cfg(unix)]
 pub use stamp::Stamp;

@@ -41,7 +41,7 @@ const QUERIES: &[&str] = &["a", "bac", "é", "x y", "ab", "", "nothing like it",
 /// A workspace and the plain functions on the same root.
 pub(crate) struct Pair {
     pub(crate) workspace: Workspace,
-    global: Option<std::path::PathBuf>,
+    global: Option<sinew_walk::GlobalExcludes>,
     pub(crate) pool: Pool,
 }
 
@@ -52,7 +52,7 @@ impl Pair {
 
     /// One of several workspaces that share what all of one program share.
     pub(crate) fn among(workspaces: &Workspaces, root: &Path, global: &Path, options: WorkspaceOptions) -> Pair {
-        let options = WorkspaceOptions { global_excludes: Some(global.to_path_buf()), ..options };
+        let options = WorkspaceOptions { global_excludes: Some(global.to_path_buf().into()), ..options };
         let workspace = workspaces.open(root, &options).unwrap();
         Pair { workspace, global: options.global_excludes, pool: Pool::new("test", 3) }
     }

@@ -66,18 +66,6 @@ fn names_extensions_and_the_rest_keep_their_order() {
 }
 
 #[test]
-fn git_settings_name_the_users_file() {
-    let home = tempfile::tempdir().unwrap();
-    let user = GitHome { home: Some(home.path().into()), ..GitHome::default() };
-    assert_eq!(global_excludes(&user), Some(home.path().join(".config/git/ignore")));
-    std::fs::write(home.path().join(".gitconfig"), "[user]\nexcludesFile = no\n[Core]\n\tExcludesFile = \"~/mine\"\n")
-        .unwrap();
-    assert_eq!(global_excludes(&user), Some(home.path().join("mine")));
-    let other = GitHome { config: Some(home.path().join("none")), ..user };
-    assert_eq!(global_excludes(&other), Some(home.path().join(".config/git/ignore")));
-}
-
-#[test]
 fn hostile_lines_are_read_soon() {
     for text in ["[".repeat(2_000_000), "[:".repeat(1_000_000) + "]", format!("{}\n", "[".repeat(4_000)).repeat(500)] {
         check(&text, &[], &["a"]);

@@ -81,7 +81,7 @@ impl FolderReader {
     /// # Errors
     /// Returns an error if the root cannot be listed.
     pub(super) fn open_with(options: ScanOptions, log: &mut RuleLog) -> Result<(FolderReader, Task)> {
-        let context = Context::new(options.global_excludes.as_deref(), log);
+        let context = Context::new(options.global_excludes.clone(), log);
         let rules = context.above(&options.root, log);
         let open = || {
             let handle = sys::Root::open_canonical(&options.root)?;
