@@ -28,7 +28,7 @@ mod walk;
 
 pub use cache::{CachePolicy, ScanCache};
 pub use entry::{Entry, Scan};
-pub use glob::{GlobSet, GlobSyntax, strip_folder};
+pub use glob::{GlobSet, GlobSyntax, Scope, strip_folder};
 #[cfg(unix)]
 pub use ignore::rule_files;
 pub use ignore::{GitHome, GlobalExcludes, UserExcludes};
@@ -37,4 +37,6 @@ pub use options::{Detail, FileType, ScanOptions};
 pub use stamp::Stamp;
 #[cfg(unix)]
 pub use walk::tree::{FolderObserver, FolderPath, Hints, ListedFolder, Tree, TreeFiles, TreeScan, TreeUpdate};
-pub use walk::{FileBatch, FolderTask, OrderedWalk, WalkFile, WalkStep, WalkWarnings, scan};
+pub use walk::{
+    FileBatch, FolderTask, OrderedWalk, WalkFile, WalkStep, WalkWarnings, scan, scan_within, scan_within_so_far,
+};

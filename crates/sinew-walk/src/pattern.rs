@@ -280,6 +280,16 @@ impl Segment {
         Segment { form, unicode: dialect == Dialect::Glob, names_dot }
     }
 
+    /// Creates the pattern that matches every name.
+    pub(crate) fn any() -> Segment {
+        Segment { form: Form::Any, unicode: true, names_dot: false }
+    }
+
+    /// Creates the pattern that only matches this name.
+    pub(crate) fn literal(name: &[u8]) -> Segment {
+        Segment { form: Form::Literal(name.into()), unicode: true, names_dot: name.first() == Some(&b'.') }
+    }
+
     /// Returns true if the pattern itself begins with a dot.
     pub(crate) fn names_dot(&self) -> bool {
         self.names_dot

@@ -34,6 +34,9 @@ use crate::stamp::Source;
 /// The ignore files that apply everywhere; the first has precedence over the second.
 const PLAIN: [&str; 2] = [".rgignore", ".ignore"];
 
+/// The names that decide which rules apply in a directory and below.
+pub(crate) const RULE_NAMES: [&[u8]; 5] = [b".git", b".jj", b".gitignore", b".rgignore", b".ignore"];
+
 /// The number of bytes read from an ignore file; the rest is ignored.
 const LIMIT: u64 = 8 << 20;
 
@@ -98,13 +101,14 @@ impl Context {
         folders.reverse();
         for folder in folders {
             let mut present = IgnoreFilesPresent::default();
-            for name in [".git", ".jj", ".gitignore", ".rgignore", ".ignore"] {
-                log.look(&folder.join(name));
-                let Ok(meta) = std::fs::symlink_metadata(folder.join(name)) else { continue };
+            for name in RULE_NAMES {
+                let path = folder.join(crate::sys::path_of(name));
+                log.look(&path);
+                let Ok(meta) = std::fs::symlink_metadata(path) else { continue };
                 if meta.is_symlink() {
-                    present.note(name.as_bytes(), FileType::Symlink);
+                    present.note(name, FileType::Symlink);
                 } else if meta.is_dir() || meta.is_file() {
-                    present.note(name.as_bytes(), if meta.is_dir() { FileType::Dir } else { FileType::File });
+                    present.note(name, if meta.is_dir() { FileType::Dir } else { FileType::File });
                 }
             }
             node = self.enter(node, present, folder, |name| open_plain(&folder.join(name)), log);
