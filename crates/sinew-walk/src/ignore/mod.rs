@@ -11,6 +11,7 @@ mod git_home;
 mod git_settings;
 mod repository;
 mod rule_log;
+mod rule_set;
 mod rules;
 #[cfg(test)]
 mod tests;
