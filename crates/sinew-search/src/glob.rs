@@ -324,7 +324,10 @@ struct Matcher {
 impl Matcher {
     fn new(pattern: &str, roots: &[String], options: &GlobOptions) -> Matcher {
         let syntax = GlobSyntax { any_depth: options.recursive, dot: true };
-        let globs = GlobSet::below(pattern, syntax, roots);
+        // The path of a directory may contain braces, too, and is compared as it is.
+        let is_root = roots.iter().any(|root| root.contains('{') && pattern.contains(root.as_str()));
+        let written = if is_root { Cow::Borrowed(pattern) } else { sinew_walk::literal_braces(pattern) };
+        let globs = GlobSet::below(&written, syntax, roots);
         let plain = pattern.trim_start_matches("./").trim_start_matches('/');
         let special = plain.contains(['*', '?', '[', ']', '{', '}', '!', ',', '\\']);
         let literal_dot = plain.starts_with('.') || plain.contains("/.");

@@ -28,7 +28,7 @@ mod walk;
 
 pub use cache::{CachePolicy, ScanCache};
 pub use entry::{Entry, Scan};
-pub use glob::{GlobSet, GlobSyntax, Scope, strip_folder};
+pub use glob::{GlobSet, GlobSyntax, Scope, literal_braces, strip_folder};
 #[cfg(unix)]
 pub use ignore::rule_files;
 pub use ignore::{GitHome, GlobalExcludes, UserExcludes};

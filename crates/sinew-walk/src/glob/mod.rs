@@ -9,6 +9,7 @@ use std::path::Path;
 
 use sinew_base::{Error, Result};
 
+pub use braces::literal_braces;
 pub(crate) use scope::Level;
 pub use scope::Scope;
 
