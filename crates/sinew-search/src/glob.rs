@@ -21,8 +21,9 @@ const CHUNK: usize = 4_096;
 /// Options of [`glob`]: the pattern, the directory and filters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GlobOptions {
-    /// One or more globs (default: `*`); see [`GlobSet`]. An absolute glob must be below `path`. A pattern that equals
-    /// the name of an entry matches that entry, even if it contains special characters.
+    /// One or more globs (default: `*`); see [`GlobSet`]. Braces without alternatives (`{a}`) are literal. An absolute
+    /// glob must be below `path`. A pattern that equals the name of an entry matches that entry, even if it contains
+    /// special characters.
     pub pattern: String,
     /// The directory to search, or a file.
     pub path: PathBuf,

@@ -86,7 +86,10 @@ impl Level<'_> {
     /// Adds a state. `**` may also stand for no level.
     fn add(&mut self, index: usize, piece: usize) {
         let pieces = &self.scope.alternatives[index];
-        if piece < pieces.len() && !self.states.contains(&(index, piece)) {
+        // The states of one alternative are adjacent.
+        let is_known =
+            self.states.iter().rev().take_while(|(other, _)| *other == index).any(|(_, known)| *known == piece);
+        if piece < pieces.len() && !is_known {
             self.states.push((index, piece));
             if matches!(pieces[piece], Piece::Deep) {
                 self.add(index, piece + 1);

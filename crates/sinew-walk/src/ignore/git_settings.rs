@@ -267,7 +267,12 @@ impl<'a> Search<'a> {
 /// Returns the path with `/` separators.
 fn slashed(path: &Path) -> Vec<u8> {
     let bytes = path.as_os_str().as_encoded_bytes().to_vec();
-    if cfg!(windows) { bytes.into_iter().map(|byte| if byte == b'\\' { b'/' } else { byte }).collect() } else { bytes }
+    if !cfg!(windows) {
+        return bytes;
+    }
+    let slashed: Vec<u8> = bytes.into_iter().map(|byte| if byte == b'\\' { b'/' } else { byte }).collect();
+    // Patterns do not have the prefix of a resolved path.
+    slashed.strip_prefix(b"//?/").map(<[u8]>::to_vec).unwrap_or(slashed)
 }
 
 /// Appends `**` to a pattern that ends in `/`.
