@@ -17,6 +17,7 @@
 mod cache;
 mod ends;
 mod entry;
+mod file_type;
 mod glob;
 mod ignore;
 mod options;
@@ -28,11 +29,12 @@ mod walk;
 
 pub use cache::{CachePolicy, ScanCache};
 pub use entry::{Entry, Scan};
+pub use file_type::FileType;
 pub use glob::{GlobSet, GlobSyntax, Scope, literal_braces, strip_folder};
 #[cfg(unix)]
 pub use ignore::rule_files;
 pub use ignore::{GitHome, GlobalExcludes, UserExcludes};
-pub use options::{Detail, FileType, ScanOptions};
+pub use options::{Detail, ScanOptions};
 #[cfg(unix)]
 pub use stamp::Stamp;
 #[cfg(unix)]

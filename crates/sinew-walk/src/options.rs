@@ -4,17 +4,6 @@ use std::path::PathBuf;
 
 use crate::GlobalExcludes;
 
-/// The type of an entry. Links are not followed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum FileType {
-    /// A regular file.
-    File,
-    /// A directory.
-    Dir,
-    /// A symbolic link.
-    Symlink,
-}
-
 /// The information that a scan reads for each entry.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum Detail {
