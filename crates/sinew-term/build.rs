@@ -33,6 +33,54 @@ const WIDTHS: &[(u32, u32, u8)] = &[
     (0x11F02, 0x11F02, 1), // Kawi sign repha
 ];
 
+/// Vowel signs and viramas that have a cell of their own although they extend a cluster: `unicode-width` counts all that
+/// extends as nothing, but terminals draw these beside their letter. Tone marks of Hangul, reading marks of Vietnamese
+/// and parts of musical notes are drawn around what they mark.
+const SPACING_EXTEND: &[(u32, u32)] = &[
+    (0x09BE, 0x09BE),
+    (0x09D7, 0x09D7),
+    (0x0B3E, 0x0B3E),
+    (0x0B57, 0x0B57),
+    (0x0BBE, 0x0BBE),
+    (0x0BD7, 0x0BD7),
+    (0x0CC0, 0x0CC0),
+    (0x0CC2, 0x0CC2),
+    (0x0CC7, 0x0CC8),
+    (0x0CCA, 0x0CCB),
+    (0x0CD5, 0x0CD6),
+    (0x0D3E, 0x0D3E),
+    (0x0D57, 0x0D57),
+    (0x0DCF, 0x0DCF),
+    (0x0DDF, 0x0DDF),
+    (0x1715, 0x1715),
+    (0x1734, 0x1734),
+    (0x1B35, 0x1B35),
+    (0x1B3B, 0x1B3B),
+    (0x1B3D, 0x1B3D),
+    (0x1B43, 0x1B44),
+    (0x1BAA, 0x1BAA),
+    (0x1BF2, 0x1BF3),
+    (0xA953, 0xA953),
+    (0xA9C0, 0xA9C0),
+    (0x111C0, 0x111C0),
+    (0x11235, 0x11235),
+    (0x1133E, 0x1133E),
+    (0x1134D, 0x1134D),
+    (0x11357, 0x11357),
+    (0x113B8, 0x113B8),
+    (0x113C2, 0x113C2),
+    (0x113C5, 0x113C5),
+    (0x113C7, 0x113C9),
+    (0x113CF, 0x113CF),
+    (0x114B0, 0x114B0),
+    (0x114BD, 0x114BD),
+    (0x115AF, 0x115AF),
+    (0x116B6, 0x116B6),
+    (0x11930, 0x11930),
+    (0x1193D, 0x1193D),
+    (0x11F41, 0x11F41),
+];
+
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-changed=src/text/class.rs");
@@ -98,6 +146,9 @@ fn character(c: char) -> u8 {
     };
     if matches!(class, INTRO | STRIP | NEWLINE | TAB | CONTROL) {
         return class << 2;
+    }
+    if SPACING_EXTEND.iter().any(|(first, last)| (*first..=*last).contains(&(c as u32))) {
+        return class << 2 | 1;
     }
     let width = WIDTHS
         .iter()

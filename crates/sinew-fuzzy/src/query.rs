@@ -6,6 +6,8 @@ use crate::fold::fold;
 #[derive(Debug, Clone)]
 pub struct Query {
     pub(crate) words: Vec<Word>,
+    /// The whole text including its blanks, if it has several words: the name of a file may contain blanks.
+    pub(crate) phrase: Option<Needle>,
     pub(crate) keep_case: bool,
 }
 
@@ -53,7 +55,7 @@ impl Query {
     /// Parses a query with explicit case sensitivity.
     #[must_use]
     pub fn with_case(text: &str, keep_case: bool) -> Query {
-        let words = text
+        let words: Vec<Word> = text
             .split_whitespace()
             .filter_map(|word| {
                 let mut letters = Vec::new();
@@ -71,7 +73,11 @@ impl Query {
                 Some(word)
             })
             .collect();
-        Query { words, keep_case }
+        let phrase = (words.len() > 1).then(|| {
+            let text = text.trim().chars().take(LONGEST);
+            Needle::new(text.filter_map(|c| fold(if c == '\\' { '/' } else { c }, keep_case)).collect())
+        });
+        Query { words, phrase, keep_case }
     }
 
     /// Returns true if the query has no words: it then matches everything.

@@ -150,10 +150,33 @@ impl<'q> Matcher<'q> {
             has_typo |= typo;
             total += score;
         }
-        Some(total)
+        let phrase = self.query.phrase.as_ref().and_then(|phrase| {
+            if ascii {
+                exactness(phrase, &self.bytes.letters, self.bytes.name)
+            } else {
+                exactness(phrase, &self.symbols.letters, self.symbols.name)
+            }
+        });
+        Some(total + phrase.map_or(0, |exact| self.phrase_bonus(exact)))
     }
 
-    /// Returns an upper limit of the score of the word in a path that contains it.
+    /// Returns the bonus of a path that the text of several words names. For the name and the path it is more than the
+    /// words can score in any other path.
+    fn phrase_bonus(&self, exact: Exactness) -> Score {
+        let words = self.query.words.iter();
+        let most = |word: &Word| {
+            let letters = crate::layout::most(word.full.letters.len(), !word.full.capitals.is_empty());
+            letters + ALL_IN_NAME + WHOLE_NAME + WHOLE_PATH
+        };
+        match exact {
+            Exactness::Path => words.map(most).sum::<Score>() + WHOLE_PATH,
+            Exactness::Name => words.map(most).sum(),
+            Exactness::Stem => words.map(|_| WHOLE_STEM).sum(),
+        }
+    }
+
+    /// Returns an upper limit of the score of the word in a path that contains it, in either form: with its separators,
+    /// or without them.
     fn most(&self, word: &Word, path: &[u8]) -> Score {
         let keep = self.query.keep_case;
         let name = &path[name_start(path)..];
@@ -164,9 +187,11 @@ impl<'q> Matcher<'q> {
         if !occurs(plain, name, keep) {
             return letters - crate::layout::IN_NAME + end;
         }
-        let starts = name.len() >= needle.len()
-            && if keep { name.starts_with(needle) } else { name[..needle.len()].eq_ignore_ascii_case(needle) };
-        letters + ALL_IN_NAME + end + if starts { WHOLE_NAME } else { 0 }
+        let starts = |needle: &[u8]| {
+            name.get(..needle.len())
+                .is_some_and(|start| if keep { start == needle } else { start.eq_ignore_ascii_case(needle) })
+        };
+        letters + ALL_IN_NAME + end + if starts(needle) || starts(plain) { WHOLE_NAME } else { 0 }
     }
 
     /// Returns true if the letters of each word occur in order. `short` means that the path was read as sets of
@@ -281,10 +306,35 @@ impl<T: Letter> Search<'_, T> {
     }
 }
 
+/// What of a path equals a text.
+#[derive(Debug, Clone, Copy)]
+enum Exactness {
+    Path,
+    Name,
+    Stem,
+}
+
+/// Returns what of the path equals the whole text; `None` if nothing does.
+fn exactness<T: Letter>(phrase: &Needle, path: &[T], name: usize) -> Option<Exactness> {
+    let phrase = T::of(phrase)?;
+    let name = &path[name..];
+    match () {
+        () if path == phrase => Some(Exactness::Path),
+        () if name == phrase => Some(Exactness::Name),
+        () if &name[..stem_length(name)] == phrase => Some(Exactness::Stem),
+        () => None,
+    }
+}
+
+/// Returns the length of a name without its extension. A leading dot does not begin an extension.
+fn stem_length<T: Letter>(name: &[T]) -> usize {
+    let dot = T::from(b'.');
+    name.iter().skip(1).rposition(|letter| *letter == dot).map_or(name.len(), |at| at + 1)
+}
+
 /// Returns the bonus of a name that nearly equals the query.
 fn name_bonus<T: Letter>(needle: &[T], name: &[T]) -> i32 {
-    let dot = T::from(b'.');
-    let stem = name.iter().skip(1).rposition(|letter| *letter == dot).map_or(name.len(), |at| at + 1);
+    let stem = stem_length(name);
     let rest = i32::try_from(stem.saturating_sub(needle.len())).unwrap_or(i32::MAX).min(8) / 4;
     if name == needle {
         WHOLE_NAME

@@ -186,6 +186,26 @@ proptest! {
     }
 
     #[test]
+    fn no_score_is_above_the_bound_that_a_floor_uses(
+        needle in "[aA]{0,2}[/_.:-]?[aA]{0,2}[/_.:-]?",
+        path in "([aA_.]{1,2}/){0,2}[aA]{1,3}([_.-][aA]{0,2})?/?",
+        keep_case: bool,
+    ) {
+        // With its own score as the floor, a path keeps its score.
+        let query = Query::with_case(&needle, keep_case);
+        if let Some(exact) = Matcher::new(&query).score(&path) {
+            prop_assert_eq!(Matcher::new(&query).score_over(path.as_bytes(), exact), Some(exact), "{:?} {:?}", needle, path);
+        }
+    }
+
+    #[test]
+    fn the_exact_name_comes_first(name in "[a-b]{1,3}( [a-b]{1,3}){1,2}(\\.a)?", folder in "([a-b]/){0,2}", other in "[ab/ .]{1,12}") {
+        let is_other = other.rsplit('/').next() != Some(&name);
+        let (exact, other) = (score(&name, &format!("{folder}{name}")), score(&name, &other));
+        prop_assert!(!is_other || exact > other, "{:?} {:?}", exact, other);
+    }
+
+    #[test]
     fn what_answers_is_admitted_by_its_letters(
         query in "[a-dA-D0-3/_@é\u{301}\u{212A}\\\\]{1,6}( [a-d1@.-]{1,6})?",
         path in "[a-eA-E0-4/_.@kKéÉ\u{301}]{0,16}",

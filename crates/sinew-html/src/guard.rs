@@ -12,6 +12,7 @@ use html5ever::tokenizer::{Tag, TagKind, Token, TokenSink, TokenSinkResult};
 use html5ever::tree_builder::TreeBuilder;
 use html5ever::{LocalName, local_name};
 
+use crate::language;
 use crate::tokens::Detail;
 use crate::tree::{Builder, Handle, Tree};
 
@@ -64,9 +65,12 @@ impl Guard {
                 if is_formatting(&tag.name) {
                     tag.attrs.clear();
                 } else if tag.name == local_name!("code") {
-                    tag.attrs.retain(|attribute| attribute.name.local == local_name!("class"));
-                    // Classes other than languages are irrelevant for formatting.
-                    tag.attrs.retain(|attribute| language(&attribute.value).is_some());
+                    // What does not name a language is irrelevant for formatting.
+                    tag.attrs.retain(|attribute| match &*attribute.name.local {
+                        "class" => language::of_class(&attribute.value).is_some(),
+                        "data-lang" | "data-language" | "lang" => true,
+                        _ => false,
+                    });
                 }
                 self.starts(tag)
             }
@@ -124,17 +128,6 @@ fn is_formatting(name: &LocalName) -> bool {
             | local_name!("tt")
             | local_name!("u")
     )
-}
-
-/// Returns the language in a class: `language-rust`, `lang-rust`, or GitHub's `highlight-source-rust`; `None` for other
-/// classes.
-pub(crate) fn language(class: &str) -> Option<&str> {
-    class.split_ascii_whitespace().find_map(|word| {
-        let name = ["language-", "lang-", "highlight-source-", "highlight-text-"]
-            .iter()
-            .find_map(|prefix| word.strip_prefix(prefix))?;
-        (!name.is_empty() && !name.contains('`')).then_some(name)
-    })
 }
 
 impl TokenSink for Guard {

@@ -18,11 +18,13 @@
 //! | `h1`–`h6` | `#` |
 //! | `em`, `i`, `strong`, `b` | `*`, `**`; HTML if CommonMark would not recognise the delimiter |
 //! | `del`, `s`, `sup`, `sub` | HTML, because CommonMark has no syntax for them |
-//! | `code`, `pre` | as many backticks as needed; the language of a `language-…` class |
+//! | `code`, `pre` | as many backticks as needed; the language from a class or attribute of the code or of what surrounds it |
 //! | `a`, `img` | `[text](address "title")`, `<address>`, `![alt](address)` |
 //! | `ul`, `ol`, `li` | `-` and `1.`, nested, tight or loose as on the page |
 //! | `blockquote`, `hr`, `br` | `>`, `***`, two spaces |
-//! | `table` | a table, unless it is used for layout |
+//! | `table` | a table, unless it is used for layout; lists and code in cells are lines of the cell |
+//! | `video`, `audio`, `object`, `iframe` | a link to what they show |
+//! | `math` with an annotation in TeX | `$…$`, or `$$…$$` for a block |
 //!
 //! The tree builder is that of html5ever: it follows the rules of browsers, including those for malformed pages. This
 //! crate has its own tokenizer, which is several times as fast as html5ever's, its own arena for the tree, and a writer
@@ -36,6 +38,7 @@
 //! levels.
 
 mod guard;
+mod language;
 mod nodes;
 mod tokens;
 mod tree;
@@ -48,7 +51,8 @@ use tokens::Detail;
 /// The parts of a page to exclude.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Options {
-    /// Excludes everything but the main text: navigation, forms, headers, footers, sidebars, and hidden elements.
+    /// Excludes everything but the main text: navigation, forms, headers, footers, sidebars, and hidden elements. Keeps
+    /// a form that contains the page, the header of an article, a header with the title, notes and footnotes.
     /// Scripts and styles are always excluded. Default: false.
     pub clean_content: bool,
     /// Excludes images. Default: false.

@@ -144,3 +144,165 @@ fn broken_pages_are_read_as_browsers_read_them() {
     check("<svg><title>x</title><text>y</text></svg>a", "a\n");
     check("\u{feff}a\u{fffd}", "a\u{fffd}\n");
 }
+
+#[test]
+fn cells_stay_in_their_columns() {
+    check(
+        "<table><tr><th>a<th>b<th>c<tr><td rowspan=2>1<td>2<td>3<tr><td>4<td>5</table>",
+        "| a | b | c |\n| --- | --- | --- |\n| 1 | 2 | 3 |\n| | 4 | 5 |\n",
+    );
+    check(
+        "<table><tr><th>a<th rowspan=3>b<tr><td>1<tr><td>2<tr><td>3<td>4</table>",
+        "| a | b |\n| --- | --- |\n| 1 | |\n| 2 | |\n| 3 | 4 |\n",
+    );
+    check(
+        "<table><tr><th>a<th>b<th>c<tr><td rowspan=0 colspan=2>1<td>2<tr><td>3<tr><td>4</table>",
+        "| a | b | c |\n| --- | --- | --- |\n| 1 | | 2 |\n| | | 3 |\n| | | 4 |\n",
+    );
+    check(
+        "<table><tr><th rowspan=2>a<th colspan=2>b<tr><th>c<th>d<tr><td>1<td>2<td>3</table>",
+        "| a | b | |\n| --- | --- | --- |\n| | c | d |\n| 1 | 2 | 3 |\n",
+    );
+}
+
+#[test]
+fn blocks_in_cells_keep_the_table() {
+    check(
+        "<table><tr><th>a<th>b<tr><td><ul><li>c<li>d</ul><td>e</table>",
+        "| a | b |\n| --- | --- |\n| - c<br>- d | e |\n",
+    );
+    check(
+        "<table><tr><th>a<tr><td>x<ol start=3><li>c<li>d</ol>y</table>",
+        "| a |\n| --- |\n| x<br>3. c<br>4. d<br>y |\n",
+    );
+    check(
+        "<table><tr><td>a<td><pre>x|y\n\n  z\n</pre><tr><td>b<td>c</table>",
+        "| a | `x\\|y`<br>`  z` |\n| --- | --- |\n| b | c |\n",
+    );
+    check(
+        "<table><tr><th>a<tr><td><h4>t</h4>u<hr>v<blockquote>w</blockquote></table>",
+        "| a |\n| --- |\n| t<br>u<br>v<br>w |\n",
+    );
+    check("<table><tr><td><h1>t</h1><td>b</table>", "# t\n\nb\n");
+}
+
+#[test]
+fn items_have_the_numbers_of_the_page() {
+    check("<ol><li value=5>a<li>b<li value=9>c</ol>", "5. a\n6. b\n9. c\n");
+    check("<ol reversed><li>a<li>b<li>c</ol>", "3. a\n2. b\n1. c\n");
+    check("<ol reversed start=10><li>a<li>b</ol>", "10. a\n9. b\n");
+    check("<ul><li value=5>a</ul>", "- a\n");
+}
+
+#[test]
+fn lines_of_code_stay_lines() {
+    for (html, code) in [
+        ("<code>a</code><code>b</code>", "a\nb"),
+        ("<code>a</code>\n<code>b</code>", "a\nb"),
+        ("<code>a\n</code><code>b\n</code>", "a\nb"),
+        ("<div>a</div><div>b</div>", "a\nb"),
+        ("<div>a</div>\n<div>b</div>\n", "a\nb"),
+        ("<div>a</div><div></div><div>b</div>", "a\n\nb"),
+        ("<div>a</div><div>\n</div><div>b</div>", "a\n\nb"),
+        ("<div><div>a</div></div><div>b</div>c", "a\nb\nc"),
+        ("x<div>a</div>", "x\na"),
+        ("<code><span class=line>a</span><span class='line x'>b</span></code>", "a\nb"),
+        ("<code><span class=line>a</span>\n<span class=line>b</span></code>", "a\nb"),
+        ("<code><span class=line><span>a</span>\n</span><span class=line>b\n</span></code>", "a\nb"),
+        ("<span class=line>a</span> b", "a b"),
+        ("<span>a</span><span>b</span>", "ab"),
+        ("<ol><li>a<li>b</ol>", "a\nb"),
+        ("a <code>b</code> c", "a b c"),
+        ("<p>a</p>\n  <p>b</p>", "a\n  \nb"),
+    ] {
+        check(&format!("<pre>{html}</pre>"), &format!("```\n{code}\n```\n"));
+    }
+}
+
+#[test]
+fn code_has_the_language_of_the_page() {
+    for pre in [
+        "<pre class='language-rust'>",
+        "<pre class='hljs rust'>",
+        "<pre><code class='rust hljs'>",
+        "<pre><code class='hljs language-rust'>",
+        "<pre class='brush: rust; toolbar: false'>",
+        "<pre class='brush:rust'>",
+        "<pre lang=rust>",
+        "<pre data-lang=rust>",
+        "<pre><code data-language=rust>",
+        "<pre class='sourceCode numberSource rust'>",
+        "<div class='sourceCode'><pre class='sourceCode rust'><code class='sourceCode rust'>",
+        "<div class='highlight-rust notranslate'><div class='highlight'><pre><span></span>",
+        "<div class='language-rust highlighter-rouge'><div class='highlight'><pre class='highlight'><code>",
+        "<figure data-language=rust><pre>",
+        "<div class='highlight highlight-source-rust'><pre>",
+        "<pre class='src src-rust'>",
+    ] {
+        check(&format!("{pre}a\n"), "```rust\na\n```\n");
+    }
+    for pre in
+        ["<pre lang='a b'>", "<pre class='highlight-default notranslate'>", "<pre class=rust>", "<div lang=en><pre>"]
+    {
+        check(&format!("{pre}a\n"), "```\na\n```\n");
+    }
+}
+
+#[test]
+fn images_that_come_later_have_their_address() {
+    check("<img data-original=a.png src=blank.gif>", "![](a.png)\n");
+    check("<img data-lazy-src=a.png src='data:image/gif;base64,A'>", "![](a.png)\n");
+    check("<img srcset='a.png 1x, b.png 2x' src='data:image/gif;base64,A'>", "![](b.png)\n");
+    check("<img data-srcset='a.png 300w,\n b.png 900w'>", "![](b.png)\n");
+    check("<img srcset='a.png 2x' src=c.png>", "![](c.png)\n");
+    check("<img src=' '>", "");
+}
+
+#[test]
+fn formulas_come_once() {
+    let math = "<math><semantics><mrow><mi>E</mi></mrow><annotation encoding='application/x-tex'>E=mc^2 \\\\ *</annotation></semantics></math>";
+    check(math, "$E=mc^2 \\\\ *$\n");
+    check(&math.replace("<math", "<math display=block"), "$$E=mc^2 \\\\ *$$\n");
+    let katex = format!(
+        "a <span class=katex><span class='katex-mathml'>{math}</span><span class='katex-html' aria-hidden=true>E=mc2</span></span> b"
+    );
+    check(&katex, "a $E=mc^2 \\\\ *$ b\n");
+    check_clean(&katex, "a $E=mc^2 \\\\ *$ b\n");
+    check("<span class=katex><span class='katex-html'>E</span></span>", "E\n");
+    check("<math><mi>x</mi><mo>+</mo><mn>1</mn></math>", "x+1\n");
+    let wikipedia = format!(
+        "a <span class=mwe-math-element><span class=mwe-math-mathml-inline style='display: none'>{math}</span><img src=x.svg class=mwe-math-fallback-image-inline aria-hidden=true></span>"
+    );
+    check(&wikipedia, "a $E=mc^2 \\\\ *$\n");
+    check_clean(&wikipedia, "a $E=mc^2 \\\\ *$\n");
+}
+
+#[test]
+fn players_and_frames_are_links() {
+    check("<video src='a b.mp4' title=T>old browser</video>", "[T](<a b.mp4>)\n");
+    check("<video><source src=a.webm><source src=a.mp4></video>", "[video](a.webm)\n");
+    check("<audio controls src=a.mp3></audio>", "[audio](a.mp3)\n");
+    check("<object data=a.svg>x</object>", "[object](a.svg)\n");
+    check("<p>a<iframe src='https://a.b/c' title='A map'></iframe>b", "a[A map](https://a.b/c)b\n");
+    check("<iframe src='about:blank'></iframe><iframe src='javascript:x'></iframe><video></video>", "");
+}
+
+#[test]
+fn clean_content_keeps_the_text_of_the_page() {
+    check_clean(
+        &format!("<form id=aspnetForm><p>{}</p><input></form>", "word ".repeat(200)),
+        &format!("{}word\n", "word ".repeat(199)),
+    );
+    check_clean("<form><main>a</main></form>", "a\n");
+    check_clean("<article><header><h1>T</h1></header>a</article>", "# T\n\na\n");
+    check_clean("<header id=title-block-header><h1>T</h1><p>by n</p></header>a", "# T\n\nby n\n\na\n");
+    check_clean("<header><h1>T</h1><nav>n</nav></header>a", "a\n");
+    check_clean("<main>a<footer class=footnotes><ol><li>n</ol></footer></main><footer>f</footer>", "a\n\n1. n\n");
+    check_clean("<aside class='admonition note'>n</aside><aside class=footnote>m</aside><aside>x</aside>", "n\n\nm\n");
+    check_clean(
+        "<h2><button>T</button></h2><details><summary><button>S</button></summary>a</details>",
+        "## T\n\nS\n\na\n",
+    );
+    check_clean("<blockquote>q<footer>w</footer></blockquote>", "> q\n>\n> w\n");
+    check_clean("<form><label>Name</label><input><select><option>o</select></form>a", "a\n");
+}

@@ -136,6 +136,16 @@ fn pieces() -> impl Strategy<Value = String> {
         "<body>",
         "<frameset>",
         "<tbody>",
+        "<td rowspan=3>",
+        "<th colspan=2 rowspan=0>",
+        "<li value=7>",
+        "<ol reversed>",
+        "<div>",
+        "</div>",
+        "<span class=line>",
+        "</span>",
+        "<video src=v></video>",
+        "<iframe src=f></iframe>",
     ];
     prop::collection::vec(prop::sample::select(words.to_vec()), 0..60).prop_map(|words| words.concat())
 }

@@ -18,8 +18,8 @@ pub enum BuildPolicy {
 /// Options of an index: freshness, size limits and location.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct IndexOptions {
-    /// The user's global ignore file; see [`sinew_walk::global_excludes`]. Default: `None`.
-    pub global_excludes: Option<PathBuf>,
+    /// The user's global ignore file; see [`sinew_walk::GlobalExcludes`]. Default: `None`.
+    pub global_excludes: Option<sinew_walk::GlobalExcludes>,
     /// When files are indexed automatically.
     pub build: BuildPolicy,
     /// Check every stamp in each call instead of relying on events.

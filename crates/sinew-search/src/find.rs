@@ -15,7 +15,7 @@ use parking_lot::Mutex;
 use sinew_base::{Aborted, CHECK_INTERVAL, CancelToken, Result};
 use sinew_fuzzy::{LetterFilter, Matcher, Query, letters_of};
 use sinew_pool::Pool;
-use sinew_walk::{Entry, FileType, Scan, ScanCache, ScanOptions};
+use sinew_walk::{Entry, FileType, GlobalExcludes, Scan, ScanCache, ScanOptions};
 
 /// The penalty of an ignored entry, and an additional one for a hidden entry.
 const IGNORED: i32 = 40;
@@ -43,8 +43,8 @@ pub struct FindOptions {
     pub cache: bool,
     /// The maximum number of matches to return (default: 100).
     pub max_results: usize,
-    /// The user's global ignore file; see [`sinew_walk::global_excludes`].
-    pub global_excludes: Option<PathBuf>,
+    /// The user's global ignore file; see [`sinew_walk::GlobalExcludes`].
+    pub global_excludes: Option<GlobalExcludes>,
 }
 
 impl FindOptions {

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use parking_lot::Mutex;
 use sinew_base::{Aborted, CancelTicker, CancelToken, Result};
 use sinew_pool::Pool;
-use sinew_walk::{Detail, Entry, FileType, GlobSet, GlobSyntax, Scan, ScanCache, ScanOptions};
+use sinew_walk::{Detail, Entry, FileType, GlobSet, GlobSyntax, GlobalExcludes, Scan, ScanCache, ScanOptions, Scope};
 
 /// The number of entries that a thread processes at a time.
 const CHUNK: usize = 4_096;
@@ -21,8 +21,9 @@ const CHUNK: usize = 4_096;
 /// Options of [`glob`]: the pattern, the directory and filters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GlobOptions {
-    /// One or more globs (default: `*`); see [`GlobSet`]. An absolute glob must be below `path`. A pattern that equals
-    /// the name of an entry matches that entry, even if it contains special characters.
+    /// One or more globs (default: `*`); see [`GlobSet`]. Braces without alternatives (`{a}`) are literal. An absolute
+    /// glob must be below `path`. A pattern that equals the name of an entry matches that entry, even if it contains
+    /// special characters.
     pub pattern: String,
     /// The directory to search, or a file.
     pub path: PathBuf,
@@ -48,8 +49,8 @@ pub struct GlobOptions {
     pub max_depth: Option<usize>,
     /// Search directories named `node_modules` even if neither `path` nor `pattern` names one (default: false).
     pub include_node_modules: bool,
-    /// The user's global ignore file; see [`sinew_walk::global_excludes`].
-    pub global_excludes: Option<PathBuf>,
+    /// The user's global ignore file; see [`sinew_walk::GlobalExcludes`].
+    pub global_excludes: Option<GlobalExcludes>,
 }
 
 impl GlobOptions {
@@ -181,7 +182,8 @@ fn milliseconds(entry: Entry<'_>) -> Option<f64> {
 
 /// Finds the matching entries below a directory.
 ///
-/// Needs one scan (none if one is cached) and one comparison per entry; checks `cancel` once per
+/// Reads the directories that can contain a match, and looks up the names that a pattern contains literally. With
+/// `cache`, it reads the whole tree unless a scan is cached. Compares each entry once; checks `cancel` once per
 /// [`sinew_base::CHECK_INTERVAL`] entries of both.
 ///
 /// # Errors
@@ -189,7 +191,10 @@ fn milliseconds(entry: Entry<'_>) -> Option<f64> {
 pub fn glob(options: &GlobOptions, cache: &ScanCache, pool: &Pool, cancel: &CancelToken) -> Result<GlobResult> {
     let cached = |scan: &ScanOptions, matcher: &Matcher| {
         let look = |scan: &Arc<Scan>| matcher.rows(scan, options, pool, cancel).map(|rows| (Arc::clone(scan), rows));
-        cache.query(scan, options.cache, pool, cancel, look, |(_, rows)| !rows.is_empty())
+        if !options.cache {
+            return look(&Arc::new(sinew_walk::scan_within(scan, matcher.scope(), pool, cancel)?));
+        }
+        cache.query(scan, true, pool, cancel, look, |(_, rows)| !rows.is_empty())
     };
     run(options, cancel, cached).map_err(|error| error.within("glob"))
 }
@@ -209,8 +214,12 @@ pub fn glob_so_far(
     let mut partial = false;
     let cached = |scan: &ScanOptions, matcher: &Matcher| {
         let look = |scan: &Arc<Scan>| matcher.rows(scan, options, pool, &untimed).map(|rows| (Arc::clone(scan), rows));
-        let (found, late) =
-            cache.query_so_far(scan, options.cache, pool, cancel, look, |(_, rows)| !rows.is_empty())?;
+        if !options.cache {
+            let (scan, late) = sinew_walk::scan_within_so_far(scan, matcher.scope(), pool, cancel)?;
+            partial = late;
+            return look(&Arc::new(scan));
+        }
+        let (found, late) = cache.query_so_far(scan, true, pool, cancel, look, |(_, rows)| !rows.is_empty())?;
         partial = late;
         Ok(found)
     };
@@ -237,7 +246,7 @@ pub(crate) fn glob_in(
                 return Ok((Arc::new(detailed), (0..count).collect()));
             }
         }
-        let scan = Arc::new(sinew_walk::scan(wanted, pool, cancel)?);
+        let scan = Arc::new(sinew_walk::scan_within(wanted, matcher.scope(), pool, cancel)?);
         let rows = matcher.rows(&scan, options, pool, cancel)?;
         Ok((scan, rows))
     };
@@ -316,7 +325,10 @@ struct Matcher {
 impl Matcher {
     fn new(pattern: &str, roots: &[String], options: &GlobOptions) -> Matcher {
         let syntax = GlobSyntax { any_depth: options.recursive, dot: true };
-        let globs = GlobSet::below(pattern, syntax, roots);
+        // The path of a directory may contain braces, too, and is compared as it is.
+        let is_root = roots.iter().any(|root| root.contains('{') && pattern.contains(root.as_str()));
+        let written = if is_root { Cow::Borrowed(pattern) } else { sinew_walk::literal_braces(pattern) };
+        let globs = GlobSet::below(&written, syntax, roots);
         let plain = pattern.trim_start_matches("./").trim_start_matches('/');
         let special = plain.contains(['*', '?', '[', ']', '{', '}', '!', ',', '\\']);
         let literal_dot = plain.starts_with('.') || plain.contains("/.");
@@ -327,6 +339,18 @@ impl Matcher {
             names_dot,
             literal: (special && !plain.is_empty()).then(|| plain.to_string()),
             any_depth: options.recursive && !pattern.contains('/'),
+        }
+    }
+
+    /// Returns the part of the tree that can contain a match; `None` for the whole tree.
+    fn scope(&self) -> Option<Scope> {
+        let name = self.literal.as_deref();
+        if name.is_some() && self.any_depth {
+            return None;
+        }
+        match &self.globs {
+            Ok(globs) => globs.scope(name),
+            Err(_) => name.map(Scope::of_path),
         }
     }
 

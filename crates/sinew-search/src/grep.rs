@@ -15,7 +15,8 @@ use parking_lot::Mutex;
 use sinew_base::{Aborted, CancelTicker, CancelToken, Error, Result};
 use sinew_pool::Pool;
 use sinew_walk::{
-    FileBatch, FileType, FolderTask, GlobSet, GlobSyntax, OrderedWalk, Scan, ScanCache, ScanOptions, WalkStep,
+    FileBatch, FileType, FolderTask, GlobSet, GlobSyntax, GlobalExcludes, OrderedWalk, Scan, ScanCache, ScanOptions,
+    Scope, WalkStep,
 };
 
 use crate::SearchOptions;
@@ -58,7 +59,7 @@ pub struct GrepOptions {
     /// Exclude ignored files. Default: `true`.
     pub gitignore: bool,
     /// The user's global ignore file. Default: `None`.
-    pub global_excludes: Option<PathBuf>,
+    pub global_excludes: Option<GlobalExcludes>,
     /// Use a cached scan. Default: `false`.
     pub cache: bool,
     /// The maximum number of rows. Default: unlimited.
@@ -276,6 +277,11 @@ impl<'a> Request<'a> {
         Ok(metadata.is_file())
     }
 
+    /// Returns the part of the tree whose files the globs can select; `None` for the whole tree.
+    fn scope(&self) -> Option<Scope> {
+        self.glob.as_ref().and_then(|glob| glob.scope(None))
+    }
+
     /// Returns the indices of the entries to search.
     fn candidates(&self, scan: &Scan, cancel: &CancelToken) -> Result<Vec<u32>> {
         let mut ticker = CancelTicker::new(cancel);
@@ -335,13 +341,17 @@ impl<'a> Request<'a> {
             return self.walked_tree(pool, cancel, on_match);
         }
         let look = |scan: &Arc<Scan>| Ok((Arc::clone(scan), self.candidates(scan, cancel)?));
+        if !cached {
+            let scan = Arc::new(sinew_walk::scan_within(&self.scan, self.scope(), pool, cancel)?);
+            return self.scanned_tree(&scan, &self.candidates(&scan, cancel)?, pool, cancel, on_match);
+        }
         let (scan, files) = cache.query(&self.scan, cached, pool, cancel, look, |(_, files)| !files.is_empty())?;
         self.scanned_tree(&scan, &files, pool, cancel, on_match)
     }
 
     /// Searches a directory during its walk.
     fn walked_tree(&self, pool: &Pool, cancel: &CancelToken, on_match: Option<OnMatch<'_>>) -> Result<GrepResult> {
-        let walk = OrderedWalk::open(&self.scan)?;
+        let walk = OrderedWalk::open_within(&self.scan, self.scope())?;
         let source = WalkedFiles { request: self, walk: &walk, accepted: self.accepted(walk.root()), cancel };
         let mut answer = self.run(false, &source, pool, cancel, on_match)?;
         let mut warnings = std::mem::take(&mut answer.walk_warnings);

@@ -25,7 +25,7 @@ fn told(workspace: &Workspace, since: Option<&str>) -> WorkspaceChanges {
 fn contents(root: &Path, global: &Path) -> BTreeMap<String, Option<Vec<u8>>> {
     let options = sinew_walk::ScanOptions {
         hidden: true,
-        global_excludes: Some(global.to_path_buf()),
+        global_excludes: Some(global.to_path_buf().into()),
         ..sinew_walk::ScanOptions::new(root)
     };
     let scan = sinew_walk::scan(&options, &Pool::new("test", 1), &CancelToken::never()).unwrap();
@@ -44,7 +44,7 @@ fn whatever_differs_between_two_questions_is_named_or_lies_below_a_name() {
         let mut dice = Dice::new(seed);
         let mut changes = Changes::new(seed % 2 == 0);
         let (root, global) = (changes.root(), changes.global());
-        let options = WorkspaceOptions { global_excludes: Some(global.clone()), ..WorkspaceOptions::default() };
+        let options = WorkspaceOptions { global_excludes: Some(global.clone().into()), ..WorkspaceOptions::default() };
         let workspace = Workspaces::default().open(&root, &options).unwrap();
         let mut last = (told(&workspace, None).token, contents(&root, &global));
         for step in 0..60 {

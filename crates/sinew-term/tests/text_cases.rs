@@ -104,7 +104,7 @@ fn single_characters_are_as_wide_as_their_table_says() {
         | '\u{d4e}' | '\u{17a4}' | '\u{17d8}' | '\u{2028}'..='\u{2029}' | '\u{2d7f}' | '\u{ff9e}'..='\u{ff9f}' | '\u{200b}'..='\u{200f}' | '\u{fff9}'..='\u{fffb}' | '\u{13430}'..='\u{1343f}')
     };
     let mut seen = 0;
-    for c in ('\u{a0}'..=char::MAX).filter(|c| !apart(*c)) {
+    for c in ('\u{a0}'..=char::MAX).filter(|c| !apart(*c) && !is_spacing_extend(*c)) {
         let mut buffer = [0; 4];
         assert_eq!(visible_width(c.encode_utf8(&mut buffer), 3), c.width().unwrap_or(0), "U+{:04X}", c as u32);
         seen += 1;
@@ -113,6 +113,40 @@ fn single_characters_are_as_wide_as_their_table_says() {
 }
 
 /// Letters that are before a letter and join it in one cluster (a repha) are letters too.
+/// Tone marks of Hangul, reading marks of Vietnamese and parts of notes are drawn around what they mark.
+const AROUND: [std::ops::RangeInclusive<char>; 4] =
+    ['\u{302E}'..='\u{302F}', '\u{16FF0}'..='\u{16FF1}', '\u{1D165}'..='\u{1D166}', '\u{1D16D}'..='\u{1D172}'];
+
+fn is_spacing_extend(c: char) -> bool {
+    static CLASS: std::sync::LazyLock<regex::Regex> = std::sync::LazyLock::new(|| {
+        regex::Regex::new(r"^[\p{Mc}&&\p{Grapheme_Extend}]$").expect("a class that is known")
+    });
+    CLASS.is_match(c.encode_utf8(&mut [0; 4])) && !AROUND.iter().any(|range| range.contains(&c))
+}
+
+#[test]
+fn spacing_marks_that_extend_a_cluster_have_a_cell() {
+    let marks: Vec<char> = ('\u{300}'..=char::MAX).filter(|c| is_spacing_extend(*c)).collect();
+    assert!(marks.len() >= 45, "{}", marks.len());
+    for mark in marks {
+        assert_eq!(visible_width(&format!("a{mark}"), 3), 2, "U+{:04X}", mark as u32);
+        assert_eq!(clusters(&format!("a{mark}"), 3).count(), 1, "U+{:04X}", mark as u32);
+    }
+    widths(&[
+        ("বা", 2),
+        ("பா", 2),
+        ("மா", 2),
+        ("ಕೋ", 2),
+        ("കാ", 2),
+        ("ଓା", 2),
+        ("කා", 2),
+        ("ক\u{9c7}\u{9be}", 2),
+        ("বাংলা", 4),
+        ("தமிழ்", 4),
+        ("한\u{302e}", 2),
+    ]);
+}
+
 #[test]
 fn every_letter_takes_a_cell() {
     let letters = regex::Regex::new(r"[\p{L}--\p{Default_Ignorable_Code_Point}]").unwrap();

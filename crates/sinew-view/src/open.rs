@@ -349,7 +349,7 @@ pub(crate) fn ignored_paths(
     let options = sinew_walk::ScanOptions {
         gitignore: false,
         skip_node_modules: false,
-        global_excludes: global_excludes.map(Path::to_path_buf),
+        global_excludes: global_excludes.map(|file| file.to_path_buf().into()),
         ..sinew_walk::ScanOptions::new(root)
     };
     // The calling thread does the work.

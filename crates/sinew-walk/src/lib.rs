@@ -17,6 +17,7 @@
 mod cache;
 mod ends;
 mod entry;
+mod file_type;
 mod glob;
 mod ignore;
 mod options;
@@ -28,13 +29,16 @@ mod walk;
 
 pub use cache::{CachePolicy, ScanCache};
 pub use entry::{Entry, Scan};
-pub use glob::{GlobSet, GlobSyntax, strip_folder};
+pub use file_type::FileType;
+pub use glob::{GlobSet, GlobSyntax, Scope, literal_braces, strip_folder};
 #[cfg(unix)]
 pub use ignore::rule_files;
-pub use ignore::{GitHome, global_excludes};
-pub use options::{Detail, FileType, ScanOptions};
+pub use ignore::{GitHome, GlobalExcludes, UserExcludes};
+pub use options::{Detail, ScanOptions};
 #[cfg(unix)]
 pub use stamp::Stamp;
 #[cfg(unix)]
 pub use walk::tree::{FolderObserver, FolderPath, Hints, ListedFolder, Tree, TreeFiles, TreeScan, TreeUpdate};
-pub use walk::{FileBatch, FolderTask, OrderedWalk, WalkFile, WalkStep, WalkWarnings, scan};
+pub use walk::{
+    FileBatch, FolderTask, OrderedWalk, WalkFile, WalkStep, WalkWarnings, scan, scan_within, scan_within_so_far,
+};

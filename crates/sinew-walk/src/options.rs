@@ -2,16 +2,7 @@
 
 use std::path::PathBuf;
 
-/// The type of an entry. Links are not followed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum FileType {
-    /// A regular file.
-    File,
-    /// A directory.
-    Dir,
-    /// A symbolic link.
-    Symlink,
-}
+use crate::GlobalExcludes;
 
 /// The information that a scan reads for each entry.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
@@ -41,9 +32,9 @@ pub struct ScanOptions {
     pub max_depth: Option<usize>,
     /// The information to read for each entry (default: path and type).
     pub detail: Detail,
-    /// The user's global ignore file, which applies in every work tree (default: `None`); [`crate::global_excludes`]
-    /// finds it.
-    pub global_excludes: Option<PathBuf>,
+    /// The user's global ignore file, which applies in every work tree (default: `None`);
+    /// [`GlobalExcludes::of`] finds it.
+    pub global_excludes: Option<GlobalExcludes>,
 }
 
 impl ScanOptions {

@@ -280,6 +280,33 @@ impl Segment {
         Segment { form, unicode: dialect == Dialect::Glob, names_dot }
     }
 
+    /// Creates the pattern that matches every name.
+    pub(crate) fn any() -> Segment {
+        Segment { form: Form::Any, unicode: true, names_dot: false }
+    }
+
+    /// Creates the pattern that only matches this name.
+    pub(crate) fn literal(name: &[u8]) -> Segment {
+        Segment { form: Form::Literal(name.into()), unicode: true, names_dot: name.first() == Some(&b'.') }
+    }
+
+    /// Returns the runs of bytes that every matching name has.
+    pub(crate) fn runs(&self) -> Vec<Vec<u8>> {
+        match &self.form {
+            Form::Any => Vec::new(),
+            Form::Literal(text) | Form::Suffix(text) | Form::Prefix(text) => vec![text.to_vec()],
+            Form::Tokens(tokens) => {
+                let bytes = |run: &[Token]| {
+                    run.iter()
+                        .filter_map(|token| if let Token::Byte(byte) = token { Some(*byte) } else { None })
+                        .collect()
+                };
+                let runs = tokens.split(|token| !matches!(token, Token::Byte(_)));
+                runs.filter(|run| !run.is_empty()).map(bytes).collect()
+            }
+        }
+    }
+
     /// Returns true if the pattern itself begins with a dot.
     pub(crate) fn names_dot(&self) -> bool {
         self.names_dot

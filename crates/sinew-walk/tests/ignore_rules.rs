@@ -166,7 +166,7 @@ fn the_users_own_file_and_the_repositorys_setting() {
     }
     let work = tree.path().join("work");
     git(&work, &["init", "-q"]);
-    let options = ScanOptions { global_excludes: Some(tree.path().join("global")), ..ScanOptions::new(&work) };
+    let options = ScanOptions { global_excludes: Some(tree.path().join("global").into()), ..ScanOptions::new(&work) };
     assert_eq!(names(&scan(&options), |_| true), ["a.own", "a.txt"]);
     git(&work, &["config", "core.excludesFile", &tree.path().join("own").to_string_lossy()]);
     assert_eq!(names(&scan(&options), |_| true), ["a.bak", "a.txt"]);

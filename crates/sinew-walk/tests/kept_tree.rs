@@ -26,7 +26,7 @@ impl FolderObserver for Unwatched {
 }
 
 fn options(root: &Path, global: &Path) -> ScanOptions {
-    ScanOptions { global_excludes: Some(global.to_path_buf()), ..ScanOptions::new(root) }.canonical().unwrap()
+    ScanOptions { global_excludes: Some(global.to_path_buf().into()), ..ScanOptions::new(root) }.canonical().unwrap()
 }
 
 /// Compares the kept scan with a fresh one; returns whether the tree serves these options.

@@ -1,6 +1,5 @@
 //! The options and the results of a watcher.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 /// How a directory is watched.
@@ -18,7 +17,7 @@ pub struct WatchOptions {
     /// 65,536.
     pub max_watches: Option<usize>,
     /// The user's global ignore file. Default: `None`.
-    pub global_excludes: Option<PathBuf>,
+    pub global_excludes: Option<sinew_walk::GlobalExcludes>,
 }
 
 impl Default for WatchOptions {

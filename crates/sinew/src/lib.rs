@@ -349,8 +349,8 @@ pub struct Sinew {
     pub index_cache: Option<PathBuf>,
     /// The user's home directory, which is not indexed unless the caller asks for it. Default: `None`.
     pub home: Option<PathBuf>,
-    /// The user's global ignore file, which searches apply; see [`walk::global_excludes`]. Default: `None`.
-    pub global_excludes: Option<PathBuf>,
+    /// The user's global ignore file, which searches apply; see [`walk::GlobalExcludes`]. Default: `None`.
+    pub global_excludes: Option<walk::GlobalExcludes>,
     /// The profiling samples of recent calls.
     pub profile: profile::Recorder,
 }
@@ -382,7 +382,7 @@ impl Sinew {
         let cache = walk::ScanCache::new(policy(&variable));
         Sinew {
             cache,
-            global_excludes: excludes(&variable),
+            global_excludes: Some(walk::GlobalExcludes::of(walk::GitHome::from_variables(home(&variable), &variable))),
             index_cache: index_cache(&variable),
             home: home(&variable),
             ..Sinew::new()
@@ -464,11 +464,6 @@ fn policy(variable: impl Fn(&str) -> Option<OsString>) -> walk::CachePolicy {
     }
 }
 
-fn excludes(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
-    let (config_home, config) = (path(&variable, "XDG_CONFIG_HOME"), path(&variable, "GIT_CONFIG_GLOBAL"));
-    walk::global_excludes(&walk::GitHome { home: home(&variable), config_home, config })
-}
-
 impl Default for Sinew {
     fn default() -> Sinew {
         Sinew::new()
@@ -492,7 +487,8 @@ mod tests {
         assert_eq!(policy_of(all), expect);
         let core =
             Sinew::in_environment(set(&[("XDG_CONFIG_HOME", "/nowhere/c"), ("GIT_CONFIG_GLOBAL", "/nowhere/g")]));
-        assert_eq!(core.global_excludes, Some("/nowhere/c/git/ignore".into()));
+        let file = core.global_excludes.as_deref().and_then(walk::UserExcludes::file);
+        assert_eq!(file, Some(Path::new("/nowhere/c/git/ignore")));
     }
 
     #[cfg(target_os = "linux")]

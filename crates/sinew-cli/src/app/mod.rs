@@ -448,7 +448,7 @@ impl App {
 
     /// Returns the user's global ignore file.
     pub(crate) fn global_excludes(&self) -> Option<std::path::PathBuf> {
-        self.searches.sinew().global_excludes.clone()
+        self.searches.sinew().global_excludes.as_ref()?.file().map(std::path::Path::to_path_buf)
     }
 
     /// Returns the workplace in a view of the directory `cwd`.

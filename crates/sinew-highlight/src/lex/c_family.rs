@@ -37,6 +37,8 @@ enum Names {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Open {
     Nothing,
+    /// A line comment that a backslash continues.
+    Comment,
     /// A block comment with its nesting depth.
     Block(u32),
     /// A string with backslash escapes, and its quote.
@@ -110,7 +112,7 @@ impl CFamily {
             match byte {
                 b'0'..=b'9' => self.number(line),
                 b'"' | b'\'' | b'`' => self.string(line, byte),
-                b'/' if line.byte(at + 1) == b'/' => return line.rest(Comment),
+                b'/' if line.byte(at + 1) == b'/' => return self.line_comment(line),
                 b'/' if line.byte(at + 1) == b'*' => {
                     line.take(at + 2, Comment);
                     self.open = Open::Block(1);
@@ -210,6 +212,7 @@ impl CFamily {
     fn resume(&mut self, line: &mut Line<'_, '_, '_>) {
         match self.open {
             Open::Nothing => {}
+            Open::Comment => self.line_comment(line),
             Open::Block(depth) => self.block(line, depth),
             Open::Quoted(quote) => self.quoted(line, quote, line.at),
             Open::Raw { quotes, hashes, escapes } => self.raw(line, quotes, hashes, escapes),
@@ -238,6 +241,13 @@ impl CFamily {
         } else {
             line.rest(String);
         }
+    }
+
+    /// Colours the rest of the line; in C a backslash at its end continues the comment.
+    fn line_comment(&mut self, line: &mut Line<'_, '_, '_>) {
+        let continues = matches!(self.dialect, Dialect::C | Dialect::Cpp) && line.text.last() == Some(&b'\\');
+        self.open = if continues { Open::Comment } else { Open::Nothing };
+        line.rest(Comment);
     }
 
     fn block(&mut self, line: &mut Line<'_, '_, '_>, mut depth: u32) {

@@ -1,10 +1,54 @@
 //! Differences between files.
 
 use super::scan::Line;
-use crate::category::Category::{Comment, Deleted, Inserted, Keyword, Plain, Type};
+use crate::category::Category::{self, Comment, Deleted, Inserted, Keyword, Plain, Type};
 
-/// Highlights one line; lines are independent of each other.
-pub(crate) fn line(line: &mut Line<'_, '_, '_>) {
+/// The state of the lexer between lines: the numbers of lines that the open hunk still has in either file. In a hunk, a
+/// removed line that begins with `-- ` is not the header of a file.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Diff {
+    old: u32,
+    new: u32,
+}
+
+impl Diff {
+    pub(crate) fn line(&mut self, line: &mut Line<'_, '_, '_>) {
+        if let Some(category) = self.in_hunk(line.first()) {
+            return line.rest(category);
+        }
+        *self = hunk(line.text).unwrap_or_default();
+        header(line);
+    }
+
+    /// Counts a line of the open hunk; `None` if there is none, or if the line is none of it.
+    fn in_hunk(&mut self, first: u8) -> Option<Category> {
+        let (old, new, category) = match first {
+            // Some programs drop the blank of an empty line.
+            b' ' | 0 => (1, 1, Plain),
+            b'-' => (1, 0, Deleted),
+            b'+' => (0, 1, Inserted),
+            b'\\' if *self != Diff::default() => (0, 0, Plain),
+            _ => return None,
+        };
+        if self.old < old || self.new < new || *self == Diff::default() {
+            return None;
+        }
+        (self.old, self.new) = (self.old - old, self.new - new);
+        Some(category)
+    }
+}
+
+/// Returns the numbers of lines in `@@ -1,2 +1,3 @@`; one if a number is missing.
+fn hunk(text: &[u8]) -> Option<Diff> {
+    let text = std::str::from_utf8(text.strip_prefix(b"@@ -")?).ok()?;
+    let (old, rest) = text.split_once(" +")?;
+    let (new, _) = rest.split_once(" @@")?;
+    let count = |range: &str| range.split_once(',').map_or(Some(1), |(_, count)| count.parse().ok());
+    Some(Diff { old: count(old)?, new: count(new)? })
+}
+
+/// Highlights a line outside hunks, or in one that does not say how long it is.
+fn header(line: &mut Line<'_, '_, '_>) {
     let text = line.text;
     let begins = |prefix: &[u8]| text.starts_with(prefix);
     let category = match line.first() {

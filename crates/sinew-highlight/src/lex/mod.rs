@@ -26,6 +26,7 @@ use crate::paint::Paint;
 use c_family::CFamily;
 use c_family_words::Dialect;
 use css::Css;
+use diff::Diff;
 use html::Html;
 use json::Json;
 use markdown::Markdown;
@@ -59,6 +60,7 @@ pub(crate) enum NativeLexer {
     Toml,
     Css,
     Sql,
+    MySql,
     Diff,
     Bash,
     Ruby,
@@ -85,7 +87,7 @@ pub(crate) enum Lexer {
     Toml(Toml),
     Css(Css),
     Sql(Sql),
-    Diff,
+    Diff(Diff),
     Text,
     Shell(Shell),
     Ruby(Ruby),
@@ -114,7 +116,8 @@ impl Lexer {
             NativeLexer::Toml => Self::Toml(Toml::default()),
             NativeLexer::Css => Self::Css(Css::default()),
             NativeLexer::Sql => Self::Sql(Sql::default()),
-            NativeLexer::Diff => Self::Diff,
+            NativeLexer::MySql => Self::Sql(Sql::mysql()),
+            NativeLexer::Diff => Self::Diff(Diff::default()),
             NativeLexer::Text => Self::Text,
             NativeLexer::Bash => Self::Shell(Shell::default()),
             NativeLexer::Ruby => Self::Ruby(Ruby::default()),
@@ -139,7 +142,7 @@ impl Lexer {
             Self::Toml(lexer) => lexer.line(&mut line),
             Self::Css(lexer) => lexer.line(&mut line),
             Self::Sql(lexer) => lexer.line(&mut line),
-            Self::Diff => diff::line(&mut line),
+            Self::Diff(lexer) => lexer.line(&mut line),
             Self::Text => line.rest(crate::category::Category::Plain),
             Self::Shell(lexer) => lexer.line(&mut line),
             Self::Ruby(lexer) => lexer.line(&mut line),

@@ -358,7 +358,7 @@ impl Ruby {
         let quote = line.byte(start);
         let quoted = matches!(quote, b'\'' | b'"' | b'`');
         let begin = if quoted { start + 1 } else { start };
-        let end = line.name_end(begin);
+        let end = if quoted { line.find(&[quote], begin).unwrap_or(begin) } else { line.name_end(begin) };
         let closed = !quoted || line.byte(end) == quote;
         let shift = !indented
             && !quoted

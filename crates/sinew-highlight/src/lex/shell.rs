@@ -441,20 +441,30 @@ impl Shell {
         line.take(if tabs { at + 3 } else { at + 2 }, Operator);
         line.blanks();
         let start = line.at;
-        let quote = matches!(line.first(), b'\'' | b'"' | b'\\');
+        let mut raw = false;
+        let mut quote = 0;
         let mut end = start;
         let mut label = Vec::new();
-        while end < line.text.len() && !matches!(line.byte(end), b' ' | b'\t' | b';' | b'|' | b'&' | b'>' | b'<' | b')')
-        {
-            if !matches!(line.byte(end), b'\'' | b'"' | b'\\') {
-                label.push(line.byte(end));
+        while end < line.text.len() {
+            let byte = line.byte(end);
+            match byte {
+                _ if quote != 0 && byte == quote => quote = 0,
+                b'\'' | b'"' if quote == 0 => (raw, quote) = (true, byte),
+                b'\\' if quote != b'\'' => {
+                    raw = true;
+                    end += 1;
+                    label.extend(line.text.get(end));
+                }
+                b' ' | b'\t' | b';' | b'|' | b'&' | b'>' | b'<' | b')' if quote == 0 => break,
+                _ => label.push(byte),
             }
             end += 1;
         }
+        let end = end.min(line.text.len());
         line.take(end, Keyword);
         let sums = self.modes.contains(&Mode::Sum);
         if !label.is_empty() && label.len() <= LONGEST_LABEL && !sums && self.documents.len() < 8 {
-            self.documents.push(Document { label, tabs, raw: quote });
+            self.documents.push(Document { label, tabs, raw });
         }
     }
 

@@ -9,9 +9,11 @@ use crate::category::Category::{Comment, Function, Keyword, Number, Operator, Pl
 /// The state of the lexer between lines.
 #[derive(Clone, Default)]
 pub(crate) struct Sql {
+    /// MySQL: a backslash escapes in strings, and `#` begins a comment.
+    mysql: bool,
     comment: bool,
-    /// The quote of the open string.
-    quote: Option<u8>,
+    /// The quote of the open string, and whether a backslash escapes in it.
+    quote: Option<(u8, bool)>,
 }
 
 static WORDS: LazyLock<Words> = LazyLock::new(|| {
@@ -53,12 +55,16 @@ static WORDS: LazyLock<Words> = LazyLock::new(|| {
 });
 
 impl Sql {
+    pub(crate) fn mysql() -> Sql {
+        Sql { mysql: true, ..Sql::default() }
+    }
+
     pub(crate) fn line(&mut self, line: &mut Line<'_, '_, '_>) {
         if self.comment {
             self.block(line);
         }
-        if let Some(quote) = self.quote {
-            self.string(line, quote);
+        if let Some((quote, escapes)) = self.quote {
+            self.string(line, quote, escapes);
         }
         let mut creates = false;
         loop {
@@ -68,21 +74,27 @@ impl Sql {
             let next = line.byte(at + 1);
             match byte {
                 0 if line.is_done() => return,
-                b'-' if next == b'-' => return line.rest(Comment),
-                b'#' => return line.rest(Comment),
+                b'-' if next == b'-' && (!self.mysql || line.byte(at + 2) <= b' ') => return line.rest(Comment),
+                // Elsewhere it is an operator or begins the name of a table.
+                b'#' if self.mysql || at == line.after_blanks(0) && next <= b' ' => return line.rest(Comment),
+                b'#' if begins_name(next) => line.take(line.name_end(at + 1), Plain),
                 b'/' if next == b'*' => {
                     line.take(at + 2, Comment);
                     self.block(line);
                 }
                 b'\'' | b'"' | b'`' => {
                     line.take(at + 1, String);
-                    self.string(line, byte);
+                    self.string(line, byte, self.mysql && byte != b'`');
+                }
+                // PostgreSQL's strings with escapes.
+                b'e' | b'E' if next == b'\'' => {
+                    line.take(at + 2, String);
+                    self.string(line, next, true);
                 }
                 b'0'..=b'9' => line.take(line.number_end(at, false), Number),
                 b'(' | b')' | b',' | b';' | b'.' | b'[' | b']' => line.take(at + 1, Punctuation),
-                b'+' | b'-' | b'*' | b'/' | b'%' | b'=' | b'<' | b'>' | b'!' | b'|' | b'&' | b'^' | b'~' | b':' => {
-                    line.take(at + 1, Operator)
-                }
+                b'+' | b'-' | b'*' | b'/' | b'%' | b'=' | b'<' | b'>' | b'!' | b'|' | b'&' | b'^' | b'~' | b':'
+                | b'#' => line.take(at + 1, Operator),
                 b'@' | b'$' if begins_name(next) => line.take(line.name_end(at + 1), Plain),
                 _ if begins_name(byte) => {
                     let end = line.name_end(at);
@@ -116,9 +128,10 @@ impl Sql {
     }
 
     /// Highlights the rest of a string; a doubled quote ends and reopens it, which looks the same.
-    fn string(&mut self, line: &mut Line<'_, '_, '_>, quote: u8) {
-        let end = line.quote_end(quote, line.at);
-        self.quote = if end.is_none() { Some(quote) } else { None };
+    fn string(&mut self, line: &mut Line<'_, '_, '_>, quote: u8, escapes: bool) {
+        let end =
+            if escapes { line.quote_end(quote, line.at) } else { line.find(&[quote], line.at).map(|end| end + 1) };
+        self.quote = if end.is_none() { Some((quote, escapes)) } else { None };
         line.take(end.unwrap_or(line.text.len()), String);
     }
 }

@@ -4,7 +4,7 @@ use html5ever::tendril::StrTendril;
 use html5ever::{Attribute, LocalName, QualName, local_name, ns};
 
 use super::{Detail, reference};
-use crate::guard;
+use crate::language;
 
 /// The maximum number of attributes of one tag: each is compared with those before it.
 const MOST: usize = 256;
@@ -29,7 +29,7 @@ fn any(name: &[u8]) -> LocalName {
 }
 
 fn known(name: &[u8], value: &str, clean: bool) -> Option<LocalName> {
-    const LONGEST: usize = 11;
+    const LONGEST: usize = 13;
     if name.len() > LONGEST {
         return None;
     }
@@ -42,7 +42,15 @@ fn known(name: &[u8], value: &str, clean: bool) -> Option<LocalName> {
         b"src" => local_name!("src"),
         b"title" => local_name!("title"),
         b"alt" => local_name!("alt"),
-        b"data-src" => LocalName::from("data-src"),
+        b"srcset" => local_name!("srcset"),
+        b"data" => local_name!("data"),
+        b"data-src" | b"data-original" | b"data-lazy" | b"data-lazy-src" | b"data-srcset" | b"data-lang"
+        | b"data-language" => LocalName::from(std::str::from_utf8(lower).ok()?),
+        b"lang" => local_name!("lang"),
+        b"value" => local_name!("value"),
+        b"reversed" => local_name!("reversed"),
+        b"rowspan" => local_name!("rowspan"),
+        b"display" => local_name!("display"),
         b"start" => local_name!("start"),
         b"type" => local_name!("type"),
         b"checked" => local_name!("checked"),
@@ -50,13 +58,19 @@ fn known(name: &[u8], value: &str, clean: bool) -> Option<LocalName> {
         b"align" => local_name!("align"),
         b"encoding" => local_name!("encoding"),
         b"style" if clean || value.contains("text-align") => local_name!("style"),
-        b"class" if clean || guard::language(value).is_some() => local_name!("class"),
+        b"class" if clean || is_class(value) => local_name!("class"),
         b"id" if clean => local_name!("id"),
         b"role" if clean => local_name!("role"),
         b"hidden" if clean => local_name!("hidden"),
         b"aria-hidden" if clean => local_name!("aria-hidden"),
         _ => return None,
     })
+}
+
+/// Returns true for a class that names a language, a line of code or a part of a formula.
+fn is_class(value: &str) -> bool {
+    let is_word = |word: &str| word == "line" || word.starts_with("katex-") || word.starts_with("mwe-math");
+    value.split_ascii_whitespace().any(is_word) || language::of_class(value).is_some()
 }
 
 /// Returns the value with its references decoded.

@@ -1,5 +1,7 @@
 //! The role of every element of HTML for the writer.
 
+use super::clean::is_chrome;
+use super::media::{repeats_formula, tex_of};
 use crate::Options;
 use crate::tree::{Data, Tree};
 
@@ -27,6 +29,10 @@ pub(super) enum Role {
     Code,
     Link,
     Image,
+    /// A player, a frame or an embedded document, called so.
+    Embedded(&'static str),
+    /// A MathML formula that contains its TeX.
+    Formula,
     CheckBox,
     Table,
     Row,
@@ -44,12 +50,18 @@ pub(super) fn role(tree: &Tree, id: u32, options: &Options) -> Role {
     if *foreign {
         return match &**name {
             "svg" | "annotation" | "annotation-xml" => Role::Dropped,
+            "math" if tex_of(tree, id).is_some() => Role::Formula,
             _ => Role::Inline,
         };
     }
     match &**name {
-        "head" | "script" | "style" | "template" | "title" | "iframe" | "noframes" | "noembed" | "canvas" | "audio"
-        | "video" | "object" | "meta" | "link" => Role::Dropped,
+        "head" | "script" | "style" | "template" | "title" | "noframes" | "noembed" | "canvas" | "meta" | "link" => {
+            Role::Dropped
+        }
+        "video" => Role::Embedded("video"),
+        "audio" => Role::Embedded("audio"),
+        "object" | "embed" => Role::Embedded("object"),
+        "iframe" => Role::Embedded("frame"),
         "h1" => Role::Heading(1),
         "h2" => Role::Heading(2),
         "h3" => Role::Heading(3),
@@ -71,7 +83,8 @@ pub(super) fn role(tree: &Tree, id: u32, options: &Options) -> Role {
         "sub" => Role::Html("sub"),
         "code" | "kbd" | "samp" | "tt" => Role::Code,
         "a" => Role::Link,
-        "img" if options.skip_images => Role::Dropped,
+        "img" if options.skip_images || repeats_formula(tree, id) => Role::Dropped,
+        "span" if repeats_formula(tree, id) => Role::Dropped,
         "img" => Role::Image,
         "input" if tree.attribute(id, "type").is_some_and(|kind| kind.eq_ignore_ascii_case("checkbox")) => {
             Role::CheckBox
@@ -85,53 +98,4 @@ pub(super) fn role(tree: &Tree, id: u32, options: &Options) -> Role {
         | "search" | "dialog" | "noscript" => Role::Block,
         _ => Role::Inline,
     }
-}
-
-/// Returns true if an element surrounds the main text instead of being part of it.
-fn is_chrome(tree: &Tree, id: u32, name: &str) -> bool {
-    let named = matches!(
-        name,
-        "nav"
-            | "form"
-            | "header"
-            | "footer"
-            | "aside"
-            | "noscript"
-            | "button"
-            | "select"
-            | "input"
-            | "textarea"
-            | "dialog"
-            | "search"
-    );
-    // A check box belongs to its list item, even if other form elements are excluded.
-    if named {
-        return name != "input" || tree.attribute(id, "type") != Some("checkbox");
-    }
-    if matches!(name, "html" | "body" | "main" | "article") {
-        return false;
-    }
-    let Data::Element { attributes, .. } = &tree.node(id).data else {
-        return false;
-    };
-    attributes.iter().any(|attribute| match &*attribute.name.local {
-        "hidden" => !attribute.value.eq_ignore_ascii_case("until-found"),
-        "aria-hidden" => &*attribute.value == "true",
-        "role" => {
-            matches!(&*attribute.value, "navigation" | "banner" | "contentinfo" | "complementary" | "search" | "dialog")
-        }
-        "class" | "id" => attribute
-            .value
-            .split_ascii_whitespace()
-            .any(|word| matches!(word, "sidebar" | "side-bar" | "navbar" | "nav-bar" | "breadcrumb" | "breadcrumbs")),
-        "style" => {
-            let style = &attribute.value;
-            style.split(';').any(|rule| {
-                rule.split_once(':').is_some_and(|(name, value)| {
-                    name.trim().eq_ignore_ascii_case("display") && value.trim().eq_ignore_ascii_case("none")
-                })
-            })
-        }
-        _ => false,
-    })
 }

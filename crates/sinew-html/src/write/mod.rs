@@ -1,9 +1,12 @@
 //! Writes the tree as Markdown, in one traversal without recursion.
 
+mod clean;
+mod code;
 mod element;
 mod escape;
 mod inline;
 mod lines;
+mod media;
 mod table;
 
 use std::collections::HashSet;
@@ -13,8 +16,8 @@ use sinew_base::{CancelTicker, CancelToken, Result};
 use self::element::{Role, role};
 use self::inline::{Inline, Kind};
 use self::lines::{Block, Lines};
+use crate::Options;
 use crate::tree::{Data, NIL, ROOT, Tree};
-use crate::{Options, guard};
 
 /// Returns the document as Markdown. `page` is the length of the page in bytes. Runs in linear time.
 pub(crate) fn markdown(tree: &Tree, page: usize, options: &Options, cancel: &CancelToken) -> Result<String> {
@@ -80,6 +83,8 @@ struct List {
     /// True if it uses the second of the two markers.
     other: bool,
     number: u64,
+    /// The numbers descend.
+    reversed: bool,
     loose: bool,
     begun: bool,
     /// The indentation of its items.
@@ -130,6 +135,7 @@ impl Writer<'_> {
                 self.preformatted(id);
                 return false;
             }
+            Role::Rule if self.in_cell() => self.end_block(),
             Role::Rule => {
                 self.end_block();
                 self.lines.separate(Block::Rule);
@@ -146,6 +152,14 @@ impl Writer<'_> {
             Role::Code => self.inline.open_code(),
             Role::Link => self.link(id),
             Role::Image => self.image(id),
+            Role::Embedded(kind) => {
+                self.embedded(id, kind);
+                return false;
+            }
+            Role::Formula => {
+                self.formula(id);
+                return false;
+            }
             Role::CheckBox => {
                 let checked = self.tree.attribute(id, "checked").is_some();
                 self.inline.raw(if checked { "[x]" } else { "[ ]" });
@@ -188,17 +202,18 @@ impl Writer<'_> {
             Role::Code => self.inline.close_code(),
             Role::Cell => {
                 self.end_block();
-                let (span, align) = table::cell_of(self.tree, id);
+                let shape = table::shape_of(self.tree, id);
                 self.inline.in_table = false;
                 if let Some(table) = &mut self.table
                     && let Some(text) = table.cell.take()
                 {
-                    table.rows.cell(text, span, align);
+                    table.rows.cell(text, shape);
                 }
             }
             Role::Table => {
                 self.end_block();
-                if let Some(table) = self.table.take_if(|table| table.id == id) {
+                if let Some(mut table) = self.table.take_if(|table| table.id == id) {
+                    table.rows.end_row();
                     self.table(&table.rows);
                 }
             }
@@ -222,10 +237,7 @@ impl Writer<'_> {
             return;
         }
         if let Some(cell) = self.table.as_mut().and_then(|table| table.cell.as_mut()) {
-            if !cell.is_empty() {
-                cell.push_str("<br>");
-            }
-            cell.push_str(&text.replace('\n', " "));
+            push_line(cell, &text);
             return self.inline.give_back(text);
         }
         self.lines.separate(Block::Paragraph);
@@ -244,9 +256,9 @@ impl Writer<'_> {
         if text.contains('\n') {
             text = text.replace('\n', " ");
         }
-        if self.in_cell() {
-            self.heading = None;
-            return;
+        if let Some(cell) = self.table.as_mut().and_then(|table| table.cell.as_mut()) {
+            push_line(cell, &text);
+            return self.inline.give_back(text);
         }
         // Trailing `#` characters would be parsed as the end of the heading.
         let hashes = text.len() - text.trim_end_matches('#').len();
@@ -292,7 +304,10 @@ impl Writer<'_> {
             self.items.push((id, true));
         }
         let start = self.tree.attribute(id, "start").and_then(|start| start.trim().parse().ok());
-        let number: u64 = start.unwrap_or(1);
+        let reversed = self.tree.attribute(id, "reversed").is_some();
+        let is_item = |id: &u32| self.tree.name(*id).is_some_and(|name| &**name == "li");
+        let number: u64 =
+            start.unwrap_or_else(|| if reversed { self.tree.children(id).filter(is_item).count() as u64 } else { 1 });
         let other = match self.lines.last {
             Some(Block::List { ordered: before, other, .. }) => before == ordered && !other,
             _ => false,
@@ -303,7 +318,7 @@ impl Writer<'_> {
             .any(|item| self.tree.children(item).any(|child| self.tree.name(child).is_some_and(|name| &**name == "p")));
         // CommonMark supports nine digits.
         let number = number.min(999_999_999);
-        self.lists.push(List { id, ordered, other, number, loose, begun: false, indent: 0 });
+        self.lists.push(List { id, ordered, other, number, reversed, loose, begun: false, indent: 0 });
     }
 
     fn close_list(&mut self, id: u32, ordered: bool) {
@@ -324,13 +339,23 @@ impl Writer<'_> {
 
     fn open_item(&mut self, id: u32) {
         self.end_block();
-        if !self.lines.has_room() || self.in_cell() {
+        let in_cell = self.in_cell();
+        if !self.lines.has_room() && !in_cell {
             self.items.push((id, false));
             return;
         }
         let parent = self.tree.node(id).parent;
-        let mut stray =
-            List { id: NIL, ordered: false, other: false, number: 1, loose: false, begun: false, indent: 0 };
+        let value = self.tree.attribute(id, "value").and_then(|value| value.trim().parse::<u64>().ok());
+        let mut stray = List {
+            id: NIL,
+            ordered: false,
+            other: false,
+            number: 1,
+            reversed: false,
+            loose: false,
+            begun: false,
+            indent: 0,
+        };
         let list = match self.lists.last_mut() {
             Some(list) if list.id == parent => list,
             // An item outside a list follows its neighbours.
@@ -339,6 +364,9 @@ impl Writer<'_> {
                 &mut stray
             }
         };
+        if let Some(value) = value {
+            list.number = value.min(999_999_999);
+        }
         let marker = match (list.ordered, list.other) {
             (false, false) => "- ".to_string(),
             (false, true) => "* ".to_string(),
@@ -348,8 +376,13 @@ impl Writer<'_> {
         let (begun, loose) = (list.begun, list.loose);
         let block =
             Block::List { ordered: list.ordered, other: list.other, interrupts: !list.ordered || list.number == 1 };
+        list.number = if list.reversed { list.number.saturating_sub(1) } else { (list.number + 1).min(999_999_999) };
+        if in_cell {
+            self.items.push((id, false));
+            self.inline.raw(marker.trim_end());
+            return self.inline.text(" ");
+        }
         list.begun = true;
-        list.number = (list.number + 1).min(999_999_999);
         list.indent = marker.len();
         if begun {
             self.lines.end_line(!loose);
@@ -367,57 +400,6 @@ impl Writer<'_> {
         self.close_container(id, Block::List { ordered, other, interrupts: true });
     }
 
-    fn preformatted(&mut self, id: u32) {
-        self.end_block();
-        let mut language = self.language(id);
-        let mut code = String::new();
-        // The text of all descendants, in order.
-        let mut next = self.tree.node(id).first;
-        while next != NIL {
-            let node = self.tree.node(next);
-            let mut descend = node.first;
-            match &node.data {
-                Data::Text(text) => code.push_str(text),
-                Data::Element { .. } => match role(self.tree, next, self.options) {
-                    Role::Break => code.push('\n'),
-                    Role::Dropped => descend = NIL,
-                    Role::Code => language = language.or_else(|| self.language(next)),
-                    _ => {}
-                },
-                Data::Nothing => {}
-            }
-            if descend != NIL {
-                next = descend;
-                continue;
-            }
-            while next != id && self.tree.node(next).next == NIL {
-                next = self.tree.node(next).parent;
-            }
-            next = if next == id { NIL } else { self.tree.node(next).next };
-        }
-        let parent = self.tree.node(id).parent;
-        let language = language.or_else(|| self.language(parent)).unwrap_or_default();
-        let fence = escape::fence(&code);
-        self.lines.separate(Block::Code);
-        self.lines.line(&format!("{fence}{language}"));
-        let code = code.strip_suffix('\n').unwrap_or(&code);
-        if !code.is_empty() {
-            for line in code.split('\n') {
-                self.lines.line(line);
-            }
-        }
-        self.lines.line(&fence);
-        self.lines.last = Some(Block::Code);
-    }
-
-    fn language(&self, id: u32) -> Option<String> {
-        if id == NIL {
-            return None;
-        }
-        let class = self.tree.attribute(id, "class")?;
-        guard::language(class).map(str::to_string)
-    }
-
     fn open_span(&mut self, id: u32, kind: Kind) {
         // Inside code only links are marked, because nothing else is recognised there.
         if self.inline.in_code() && !matches!(kind, Kind::Link { .. }) {
@@ -425,45 +407,6 @@ impl Writer<'_> {
         }
         self.opened.push(id);
         self.inline.open(kind);
-    }
-
-    fn link(&mut self, id: u32) {
-        let Some(address) = self.tree.attribute(id, "href") else {
-            return;
-        };
-        let script = address.trim_start().get(..11).is_some_and(|s| s.eq_ignore_ascii_case("javascript:"));
-        if self.inline.in_link() || script && self.options.clean_content {
-            return;
-        }
-        let kind = Kind::Link {
-            address: escape::destination(address),
-            title: escape::title(self.tree.attribute(id, "title")),
-        };
-        self.open_span(id, kind);
-    }
-
-    fn image(&mut self, id: u32) {
-        let source = self.tree.attribute(id, "src").filter(|source| !source.trim().is_empty());
-        // A page that lazy-loads its images has placeholders instead.
-        let placeholder = source.is_none_or(|source| source.starts_with("data:"));
-        let late = self.tree.attribute(id, "data-src").filter(|_| placeholder);
-        let Some(source) = late.or(source) else {
-            return;
-        };
-        let mut text = "![".to_string();
-        let words = self.tree.attribute(id, "alt").unwrap_or_default();
-        let lines = words.lines().map(str::trim).filter(|line| !line.is_empty());
-        for (number, line) in lines.enumerate() {
-            if number > 0 {
-                text.push('\n');
-            }
-            escape::text(&mut text, line, true, self.inline.in_table);
-        }
-        text.push_str("](");
-        text.push_str(&escape::destination(source));
-        text.push_str(&escape::title(self.tree.attribute(id, "title")));
-        text.push(')');
-        self.inline.raw(&text);
     }
 
     fn table(&mut self, rows: &table::Rows) {
@@ -477,4 +420,15 @@ impl Writer<'_> {
         }
         self.lines.last = Some(Block::Table);
     }
+}
+
+/// Appends a line to the text of a cell.
+fn push_line(cell: &mut String, text: &str) {
+    if text.is_empty() {
+        return;
+    }
+    if !cell.is_empty() {
+        cell.push_str("<br>");
+    }
+    cell.push_str(&text.replace('\n', " "));
 }

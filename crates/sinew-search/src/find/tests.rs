@@ -34,6 +34,61 @@ fn the_best_come_first_and_the_rest_is_counted() {
     assert_eq!((none.matches.len(), none.total_matches), (0, 5));
 }
 
+/// The files of a small application: many names that begin or end with the words of the queries below.
+fn application() -> tempfile::TempDir {
+    let mut files = Vec::new();
+    for folder in ["src", "src/View", "src/views/list", "lib/index", "lib/index.d", "docs", "View.d"] {
+        for name in
+            ["View.", "View.ts", "view", "index.", "index.js", "index-of.js", "my view.ts", "MyView", "a.View.b"]
+        {
+            files.push(format!("{folder}/{name}"));
+        }
+    }
+    tree(&files.iter().map(String::as_str).collect::<Vec<_>>())
+}
+
+#[test]
+fn a_limit_returns_the_head_of_the_full_order() {
+    let tree = application();
+    let queries = [
+        "View.",
+        "index.",
+        "view",
+        "view.ts",
+        "src/View",
+        "View/",
+        "_index",
+        "my view",
+        "my view.ts",
+        "vw",
+        "a.v",
+        ".",
+    ];
+    for query in queries {
+        let all = run(&FindOptions { max_results: usize::MAX, ..FindOptions::new(tree.path(), query) });
+        for most in 0..=all.matches.len() {
+            let head = run(&FindOptions { max_results: most, ..FindOptions::new(tree.path(), query) });
+            assert_eq!(paths(&head), paths(&all)[..most], "{query:?} {most}");
+            assert_eq!(head.total_matches, all.total_matches, "{query:?} {most}");
+        }
+    }
+}
+
+#[test]
+fn a_name_with_blanks_is_found_by_its_text() {
+    let tree =
+        tree(&["my file.txt", "my/file.txt", "my file.txt.d/file.txt", "a/my file.txt", "my  file.txt", "file.txt my"]);
+    for (query, first) in [
+        ("my file.txt", "my file.txt"),
+        (" my file.txt ", "my file.txt"),
+        ("a/my file.txt", "a/my file.txt"),
+        ("my  file.txt", "my  file.txt"),
+        ("my file", "my file.txt"),
+    ] {
+        assert_eq!(paths(&run(&FindOptions::new(tree.path(), query)))[0], first, "{query:?}");
+    }
+}
+
 #[test]
 fn an_empty_query_lists_everything_in_path_order() {
     let tree = tree(&["b", "a/c", ".h"]);

@@ -100,6 +100,32 @@ fn the_name_of_an_entry_finds_it_whatever_it_means() {
 }
 
 #[test]
+fn braces_without_alternatives_are_literal() {
+    let tree = tempfile::tempdir().unwrap();
+    for name in ["{rule}", "rule", "{a}", "{b}", "a", "1", "2", "{}", "x{a}y", "xay", "f{1..}", "{a.ts", "a.ts"] {
+        std::fs::write(tree.path().join(name), "").unwrap();
+    }
+    for (pattern, expect) in [
+        ("{rule}", vec!["{rule}"]),
+        ("{rul?}", vec!["{rule}"]),
+        ("{{a,b}}", vec!["{a}", "{b}"]),
+        ("{1..2}", vec!["1", "2"]),
+        ("{}", vec!["{}"]),
+        ("x{a}*", vec!["x{a}y"]),
+        ("f{1..}", vec!["f{1..}"]),
+        ("{{a},1}", vec!["1", "{a}"]),
+        ("{a},1", vec!["1", "{a}"]),
+        ("\\{rule\\}", vec!["{rule}"]),
+        ("[{]rule}", vec!["{rule}"]),
+    ] {
+        if cfg!(windows) && pattern.contains('\\') {
+            continue;
+        }
+        assert_eq!(paths(&run(&GlobOptions::new(tree.path(), pattern)).unwrap()), expect, "{pattern}");
+    }
+}
+
+#[test]
 fn hidden_ignored_and_foreign_entries_come_only_when_named_or_asked_for() {
     check("**/*.yml", plain, &[]);
     check(".github/**/*.yml", plain, &[".github/workflows/ci.yml"]);

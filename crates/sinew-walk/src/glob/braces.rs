@@ -1,5 +1,7 @@
 //! Expands `{a,b}` and `{1..3}` into alternatives; commas outside braces separate globs.
 
+use std::borrow::Cow;
+
 /// The maximum number of alternatives, because each needs one comparison per path.
 const LIMIT: usize = 1_024;
 
@@ -108,6 +110,45 @@ pub(super) fn expand(text: &str) -> Result<Vec<String>, String> {
         todo.extend(bodies.iter().rev().map(|body| format!("{head}{body}{tail}")));
     }
     Ok(done)
+}
+
+/// Returns the pattern with braces that enclose no alternatives as classes, so that they are literal: `{a}` as in a shell,
+/// but not `{a,b}` and `{1..3}`. An unclosed `{` stays one.
+#[must_use]
+pub fn literal_braces(pattern: &str) -> Cow<'_, str> {
+    let mut open: Vec<(usize, bool)> = Vec::new();
+    let mut lone = Vec::new();
+    scan(pattern, |byte, at| {
+        match byte {
+            b'{' => open.push((at, false)),
+            b',' => open.iter_mut().last().into_iter().for_each(|(_, has_comma)| *has_comma = true),
+            b'}' => {
+                if let Some((start, has_comma)) = open.pop()
+                    && !has_comma
+                    && range(&pattern[start + 1..at]).is_none()
+                {
+                    lone.extend([start, at]);
+                }
+            }
+            _ => {}
+        }
+        true
+    });
+    if lone.is_empty() {
+        return Cow::Borrowed(pattern);
+    }
+    lone.sort_unstable();
+    let mut text = String::with_capacity(pattern.len() + 2 * lone.len());
+    let mut from = 0;
+    for at in lone {
+        text.push_str(&pattern[from..at]);
+        text.push('[');
+        text.push_str(&pattern[at..=at]);
+        text.push(']');
+        from = at + 1;
+    }
+    text.push_str(&pattern[from..]);
+    Cow::Owned(text)
 }
 
 struct Group {

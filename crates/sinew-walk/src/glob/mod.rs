@@ -1,12 +1,17 @@
 //! Globs of callers.
 
 mod braces;
+mod scope;
 #[cfg(test)]
 mod tests;
 
 use std::path::Path;
 
 use sinew_base::{Error, Result};
+
+pub use braces::literal_braces;
+pub(crate) use scope::Level;
+pub use scope::Scope;
 
 use crate::pattern::{self, Dialect, Form, Piece};
 
@@ -167,6 +172,9 @@ impl Rule {
             let mut pieces =
                 pattern::parse(trimmed.as_bytes(), Dialect::Glob).map_err(|error| invalid(part, error.text()))?;
             pieces.retain(|piece| !is_literal(piece, b"."));
+            if matches!(pieces.last(), Some(Piece::Deep)) {
+                pieces.push(Piece::Segment(pattern::Segment::any()));
+            }
             if pieces.iter().any(|piece| is_literal(piece, b"..")) {
                 return Err(invalid(part, "`..` leaves the searched folder; search that one instead"));
             }

@@ -6,8 +6,12 @@
 //! outer one. After the `.gitignore` files come the repository's `info/exclude` and the user's global file. Names are
 //! compared exactly, even on systems that ignore case.
 
+mod config_syntax;
+mod git_home;
+mod git_settings;
 mod repository;
 mod rule_log;
+mod rule_set;
 mod rules;
 #[cfg(test)]
 mod tests;
@@ -18,7 +22,9 @@ use std::path::Path;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-pub use repository::{GitHome, global_excludes};
+pub use git_home::GitHome;
+pub use git_settings::{GlobalExcludes, UserExcludes};
+use repository::Repository;
 pub(crate) use rule_log::RuleLog;
 pub(crate) use rules::{Rules, Verdict};
 
@@ -28,6 +34,9 @@ use crate::stamp::Source;
 
 /// The ignore files that apply everywhere; the first has precedence over the second.
 const PLAIN: [&str; 2] = [".rgignore", ".ignore"];
+
+/// The names that decide which rules apply in a directory and below.
+pub(crate) const RULE_NAMES: [&[u8]; 5] = [b".git", b".jj", b".gitignore", b".rgignore", b".ignore"];
 
 /// The number of bytes read from an ignore file; the rest is ignored.
 const LIMIT: u64 = 8 << 20;
@@ -74,13 +83,16 @@ struct WorkTree {
 /// The rules that all directories of a scan share.
 #[derive(Debug, Default)]
 pub(crate) struct Context {
+    user: Option<GlobalExcludes>,
+    /// The rules of the user's file, if its path is absolute.
     global: Option<Arc<Rules>>,
 }
 
 impl Context {
-    pub(crate) fn new(global_excludes: Option<&Path>, log: &mut RuleLog) -> Context {
-        let global = global_excludes.and_then(|path| read_rules(path, log)).map(Arc::new);
-        Context { global }
+    pub(crate) fn new(user: Option<GlobalExcludes>, log: &mut RuleLog) -> Context {
+        let file = user.as_deref().and_then(UserExcludes::file).filter(|file| file.is_absolute());
+        let global = file.and_then(|path| read_rules(path, log)).map(Arc::new);
+        Context { user, global }
     }
 
     /// Reads the rules of the directories above `root`, which is absolute.
@@ -90,13 +102,14 @@ impl Context {
         folders.reverse();
         for folder in folders {
             let mut present = IgnoreFilesPresent::default();
-            for name in [".git", ".jj", ".gitignore", ".rgignore", ".ignore"] {
-                log.look(&folder.join(name));
-                let Ok(meta) = std::fs::symlink_metadata(folder.join(name)) else { continue };
+            for name in RULE_NAMES {
+                let path = folder.join(crate::sys::path_of(name));
+                log.look(&path);
+                let Ok(meta) = std::fs::symlink_metadata(path) else { continue };
                 if meta.is_symlink() {
-                    present.note(name.as_bytes(), FileType::Symlink);
+                    present.note(name, FileType::Symlink);
                 } else if meta.is_dir() || meta.is_file() {
-                    present.note(name.as_bytes(), if meta.is_dir() { FileType::Dir } else { FileType::File });
+                    present.note(name, if meta.is_dir() { FileType::Dir } else { FileType::File });
                 }
             }
             node = self.enter(node, present, folder, |name| open_plain(&folder.join(name)), log);
@@ -139,17 +152,18 @@ impl Context {
     }
 
     fn work_tree(&self, folder: &Path, log: &mut RuleLog) -> WorkTree {
-        let Some(repository) = repository::find(folder, log) else {
-            return WorkTree { exclude: None, global: self.global.clone() };
+        let repository = Repository::find(folder, log);
+        let usual = self.user.as_deref().and_then(UserExcludes::file);
+        let file = match &self.user {
+            Some(user) => user.file_in(folder, repository.as_ref(), log),
+            None => UserExcludes::default().file_in(folder, repository.as_ref(), log),
         };
-        let config = repository.join("config");
-        log.look(&config);
-        let own = repository::excludes_file(&config, None);
         WorkTree {
-            exclude: read_rules(&repository.join("info/exclude"), log),
-            global: match own {
-                Some(path) => read_rules(&path, log).map(Arc::new),
-                None => self.global.clone(),
+            exclude: repository.and_then(|repository| read_rules(&repository.common.join("info/exclude"), log)),
+            global: match file {
+                Some(file) if Some(file.as_path()) == usual => self.global.clone(),
+                Some(file) => read_rules(&file, log).map(Arc::new),
+                None => None,
             },
         }
     }
@@ -159,9 +173,9 @@ impl Context {
 /// it, in the order in which they are read.
 #[cfg(unix)]
 #[must_use]
-pub fn rule_files(root: &Path, global_excludes: Option<&Path>) -> Vec<PathBuf> {
+pub fn rule_files(root: &Path, global_excludes: Option<&UserExcludes>) -> Vec<PathBuf> {
     let mut log = RuleLog::with_sources();
-    let context = Context::new(global_excludes, &mut log);
+    let context = Context::new(global_excludes.map(GlobalExcludes::from), &mut log);
     let above = context.above(root, &mut log);
     let own = IgnoreFilesPresent { repository: true, ..IgnoreFilesPresent::default() };
     context.enter(above, own, root, |name| open_plain(&root.join(name)), &mut log);

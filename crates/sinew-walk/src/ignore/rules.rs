@@ -1,8 +1,7 @@
 //! One ignore file: its lines as rules, and the last rule that matches a path.
 
-use std::collections::HashMap;
-
-use crate::pattern::{Dialect, Form, Piece, Segment, matches_path, parse};
+use super::rule_set::RuleSet;
+use crate::pattern::{Dialect, Piece, Segment, matches_path, parse};
 
 /// Longer lines match nothing, because no path that the system accepts is that long.
 const LONGEST: usize = 4_096;
@@ -14,24 +13,22 @@ pub(crate) enum Verdict {
     Keep,
 }
 
-/// The rules of one file. Names and extensions are looked up in tables; only the other rules are tried one by one.
-#[derive(Debug, Default)]
+/// The rules of one file.
+#[derive(Debug)]
 pub(crate) struct Rules {
     rules: Vec<Rule>,
-    by_name: HashMap<Box<[u8]>, Vec<u32>>,
-    by_extension: HashMap<Box<[u8]>, Vec<u32>>,
-    rest: Vec<u32>,
+    set: RuleSet,
 }
 
 #[derive(Debug)]
-struct Rule {
+pub(super) struct Rule {
     negated: bool,
     folders_only: bool,
-    subject: Subject,
+    pub(super) subject: Subject,
 }
 
 #[derive(Debug)]
-enum Subject {
+pub(super) enum Subject {
     /// The last component of the path, at any depth.
     Name(Segment),
     /// The path relative to the directory of the file.
@@ -42,43 +39,21 @@ impl Rules {
     /// Parses the text of an ignore file; `None` if it contains no rule.
     pub(crate) fn parse(text: &[u8]) -> Option<Rules> {
         let text = text.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(text);
-        let mut all = Rules::default();
-        for line in text.split(|byte| *byte == b'\n') {
-            let line = line.strip_suffix(b"\r").unwrap_or(line);
-            if let Some(rule) = Rule::parse(line) {
-                all.push(rule);
-            }
-        }
-        (!all.rules.is_empty()).then_some(all)
+        let lines = text.split(|byte| *byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line));
+        let rules: Vec<Rule> = lines.filter_map(Rule::parse).collect();
+        (!rules.is_empty()).then(|| Rules { set: RuleSet::new(&rules), rules })
     }
 
-    fn push(&mut self, rule: Rule) {
-        let index = u32::try_from(self.rules.len()).unwrap_or(u32::MAX);
-        // The last component of a path has to match the last level of a pattern, whatever comes before it.
-        let last = match &rule.subject {
-            Subject::Name(name) => Some(name),
-            Subject::Path(pieces) => match pieces.last() {
-                Some(Piece::Segment(name)) => Some(name),
-                _ => None,
-            },
-        };
-        let list = match last.map(|name| &name.form) {
-            Some(Form::Literal(text)) => self.by_name.entry(text.clone()).or_default(),
-            Some(Form::Suffix(text)) => match extension(text) {
-                Some(key) => self.by_extension.entry(key.into()).or_default(),
-                None => &mut self.rest,
-            },
-            _ => &mut self.rest,
-        };
-        list.push(index);
-        self.rules.push(rule);
+    #[cfg(test)]
+    pub(super) fn set_for_tests(&self) -> &RuleSet {
+        &self.set
     }
 
     /// Returns the verdict of the last rule that matches `path` (relative to the directory of the file); `None` if no
     /// rule matches.
     pub(crate) fn verdict(&self, path: &[u8], name: &[u8], is_dir: bool) -> Option<Verdict> {
         let mut best: Option<u32> = None;
-        let mut look = |list: &[u32]| {
+        self.set.candidates(path, name, |list| {
             for index in list.iter().rev() {
                 if best.is_some_and(|found| found >= *index) {
                     break;
@@ -88,18 +63,7 @@ impl Rules {
                     break;
                 }
             }
-        };
-        if !self.by_name.is_empty()
-            && let Some(list) = self.by_name.get(name)
-        {
-            look(list);
-        }
-        if !self.by_extension.is_empty()
-            && let Some(list) = extension(name).and_then(|key| self.by_extension.get(key))
-        {
-            look(list);
-        }
-        look(&self.rest);
+        });
         let rule = &self.rules[best? as usize];
         Some(if rule.negated { Verdict::Keep } else { Verdict::Ignore })
     }
@@ -157,8 +121,4 @@ fn trim_blanks(line: &[u8]) -> &[u8] {
         at += 1;
     }
     &line[..end.unwrap_or(line.len())]
-}
-
-fn extension(name: &[u8]) -> Option<&[u8]> {
-    memchr::memrchr(b'.', name).map(|dot| &name[dot..])
 }

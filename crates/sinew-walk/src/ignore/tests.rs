@@ -65,16 +65,66 @@ fn names_extensions_and_the_rest_keep_their_order() {
     check("*\n!*.rs\n!x/\n", &["a.c"], &["a.rs", "x/"]);
 }
 
-#[test]
-fn git_settings_name_the_users_file() {
-    let home = tempfile::tempdir().unwrap();
-    let user = GitHome { home: Some(home.path().into()), ..GitHome::default() };
-    assert_eq!(global_excludes(&user), Some(home.path().join(".config/git/ignore")));
-    std::fs::write(home.path().join(".gitconfig"), "[user]\nexcludesFile = no\n[Core]\n\tExcludesFile = \"~/mine\"\n")
+/// Rules as a generator writes them: `count` of each shape.
+fn many_rules(count: usize) -> String {
+    use std::fmt::Write as _;
+    let mut text = String::new();
+    for number in 0..count {
+        writeln!(
+            text,
+            "gen-{number}-*.tmp\n*.{number}.log\ncache-*-{number}\n/out/{number}/file\n**/d{number}/Makefile"
+        )
         .unwrap();
-    assert_eq!(global_excludes(&user), Some(home.path().join("mine")));
-    let other = GitHome { config: Some(home.path().join("none")), ..user };
-    assert_eq!(global_excludes(&other), Some(home.path().join(".config/git/ignore")));
+        writeln!(text, "build{number}*/\nx?y{number}\n/top{number}/**\n*_{number}_*\n!keep-{number}-*").unwrap();
+    }
+    text
+}
+
+#[test]
+fn few_of_many_rules_are_tried() {
+    let rules = Rules::parse(many_rules(1_000).as_bytes()).unwrap();
+    for (path, ignored) in [
+        ("src/main.rs", false),
+        ("a/gen-77-b.tmp", true),
+        ("a/gen-77-b.tmp2", false),
+        ("cache-a-999", true),
+        ("x/a.500.log", true),
+        ("x/500.log", false),
+        ("x/y.log", false),
+        ("out/12/file", true),
+        ("a/out/12/file", false),
+        ("a/d3/Makefile", true),
+        ("a/e3/Makefile", false),
+        ("top5/a/b", true),
+        ("a_6_b", true),
+        ("keep-7-cache-a-7", false),
+    ] {
+        let name = path.rsplit('/').next().unwrap();
+        let mut tried = 0;
+        rules.set_for_tests().candidates(path.as_bytes(), name.as_bytes(), |list| tried += list.len());
+        assert!(tried <= 40, "{path}: {tried} rules");
+        let verdict = rules.verdict(path.as_bytes(), name.as_bytes(), false);
+        assert_eq!(verdict == Some(Verdict::Ignore), ignored, "{path}");
+    }
+}
+
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn the_tables_find_what_each_rule_in_turn_finds(
+        lines in proptest::collection::vec("!?(\\*\\*/|/)?([ab.*?-]{1,5}|a\\[ab\\]b?)(/[ab.*-]{1,4}){0,2}/?", 1..80),
+        paths in proptest::collection::vec("[ab.-]{1,5}(/[ab.-]{1,4}){0,2}", 1..20),
+        is_dir: bool,
+    ) {
+        let rules = Rules::parse(lines.join("\n").as_bytes());
+        for path in &paths {
+            let name = path.rsplit('/').next().unwrap();
+            let verdict = rules.as_ref().and_then(|rules| rules.verdict(path.as_bytes(), name.as_bytes(), is_dir));
+            let in_turn = |line: &String| Rules::parse(line.as_bytes())?.verdict(path.as_bytes(), name.as_bytes(), is_dir);
+            proptest::prop_assert_eq!(verdict, lines.iter().rev().find_map(in_turn), "{:?} {:?}", lines, path);
+        }
+    }
 }
 
 #[test]

@@ -124,6 +124,34 @@ impl Folder {
         Ok(())
     }
 
+    /// Returns the types of the names that exist, in the order in which they are given. `None` if only a listing can
+    /// say how they are spelled or what they are.
+    pub(crate) fn look_up<'n>(&self, names: impl IntoIterator<Item = &'n [u8]>) -> Option<Vec<(&'n [u8], FileType)>> {
+        let stat = |name: &[u8]| match statat(&self.0, OsStr::from_bytes(name), AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(stat) => Ok(Some(stat)),
+            Err(rustix::io::Errno::NOENT) => Ok(None),
+            Err(error) => Err(error),
+        };
+        let mut found: Vec<(&[u8], FileType)> = Vec::new();
+        for name in names {
+            let is_known = found.iter().any(|(other, _)| *other == name);
+            if is_known || matches!(name, b"" | b"." | b"..") {
+                continue;
+            }
+            let Some(entry) = stat(name).ok()? else { continue };
+            // Where case does not matter, the name in the directory may be spelled in another way; names beyond ASCII
+            // may even be normalized.
+            let flipped: Vec<u8> = name.iter().map(|byte| flip_case(*byte)).collect();
+            if !name.is_ascii()
+                || (flipped != name && stat(&flipped).ok()?.is_some_and(|other| is_same(&entry, &other)))
+            {
+                return None;
+            }
+            found.extend(kind(rustix::fs::FileType::from_raw_mode(entry.st_mode)).map(|kind| (name, kind)));
+        }
+        Some(found)
+    }
+
     fn give(&self, name: &[u8], file_type: rustix::fs::FileType, each: &mut impl FnMut(DirEntry<'_>) -> bool) -> bool {
         if name == b"." || name == b".." {
             return true;
@@ -162,6 +190,14 @@ impl Folder {
         #[allow(clippy::useless_conversion, clippy::cast_sign_loss, reason = "the types differ between systems")]
         Ok((stat.st_dev as u64, stat.st_ino as u64))
     }
+}
+
+fn flip_case(byte: u8) -> u8 {
+    if byte.is_ascii_alphabetic() { byte ^ 0x20 } else { byte }
+}
+
+fn is_same(left: &rustix::fs::Stat, right: &rustix::fs::Stat) -> bool {
+    (left.st_dev, left.st_ino) == (right.st_dev, right.st_ino)
 }
 
 fn file_flags() -> OFlags {

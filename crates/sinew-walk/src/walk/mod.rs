@@ -10,12 +10,12 @@ mod work_queue;
 mod worker_output;
 
 use parking_lot::Mutex;
-use sinew_base::{Aborted, CancelTicker, CancelToken, Error, Result};
+use sinew_base::{Aborted, CancelTicker, CancelToken, Error, ErrorCode, Result};
 use sinew_pool::Pool;
 
 use crate::ends::Ends;
 use crate::entry::{Scan, bits_of};
-use crate::{Detail, FileType, ScanOptions, sys};
+use crate::{Detail, FileType, ScanOptions, Scope, sys};
 pub use ordered::{FileBatch, FolderTask, OrderedWalk, WalkFile, WalkStep, WalkWarnings};
 use reader::{FolderReader, root_error};
 use work_queue::WorkQueue;
@@ -29,7 +29,15 @@ use worker_output::{WorkerOutput, assemble};
 /// # Errors
 /// Returns an error if the root does not exist or cannot be read, or if `cancel` is set.
 pub fn scan(options: &ScanOptions, pool: &Pool, cancel: &CancelToken) -> Result<Scan> {
-    match read(options, pool, cancel)? {
+    scan_within(options, None, pool, cancel)
+}
+
+/// Scans as [`scan`] does, but reads only the directories of `scope`, and may leave out names outside it.
+///
+/// # Errors
+/// Returns the errors of [`scan`].
+pub fn scan_within(options: &ScanOptions, scope: Option<Scope>, pool: &Pool, cancel: &CancelToken) -> Result<Scan> {
+    match read(options, scope, pool, cancel)? {
         WalkOutput::File(scan) => Ok(scan),
         WalkOutput::Folder { aborted: Some(aborted), .. } => Err(aborted.into()),
         WalkOutput::Folder { options, outputs, warnings, aborted: None } => {
@@ -44,7 +52,26 @@ pub fn scan(options: &ScanOptions, pool: &Pool, cancel: &CancelToken) -> Result<
 /// # Errors
 /// Returns an error if the root does not exist or cannot be read, or if `cancel` was cancelled explicitly.
 pub(crate) fn scan_so_far(options: &ScanOptions, pool: &Pool, cancel: &CancelToken) -> Result<(Scan, bool)> {
-    match read(options, pool, cancel)? {
+    scan_within_so_far(options, None, pool, cancel)
+}
+
+/// Scans as [`scan_within`] does, but a passed deadline of `cancel` is not an error: returns the entries read so far,
+/// and true.
+///
+/// # Errors
+/// Returns an error if the root does not exist or cannot be read, or if `cancel` was cancelled explicitly.
+pub fn scan_within_so_far(
+    options: &ScanOptions,
+    scope: Option<Scope>,
+    pool: &Pool,
+    cancel: &CancelToken,
+) -> Result<(Scan, bool)> {
+    let read = match read(options, scope, pool, cancel) {
+        // The deadline passed before the walk began.
+        Err(error) if error.code() == ErrorCode::TimedOut => return Ok((Scan::default(), true)),
+        read => read?,
+    };
+    match read {
         WalkOutput::File(scan) => Ok((scan, false)),
         WalkOutput::Folder { aborted: Some(Aborted::Signal), .. } => Err(Aborted::Signal.into()),
         WalkOutput::Folder { options, outputs, warnings, aborted } => {
@@ -61,16 +88,18 @@ enum WalkOutput {
     Folder { options: ScanOptions, outputs: Vec<WorkerOutput>, warnings: Vec<String>, aborted: Option<Aborted> },
 }
 
-fn read(options: &ScanOptions, pool: &Pool, cancel: &CancelToken) -> Result<WalkOutput> {
+fn read(options: &ScanOptions, scope: Option<Scope>, pool: &Pool, cancel: &CancelToken) -> Result<WalkOutput> {
     cancel.check()?;
     let options = options.clone().canonical()?;
     if !std::fs::metadata(&options.root).map_err(|cause| root_error(&options, &cause))?.is_dir() {
         return single(&options).map(WalkOutput::File);
     }
-    let (reader, first, warnings) = FolderReader::open(options)?;
+    let (mut reader, first, warnings) = FolderReader::open(options)?;
+    let helpers = if scope.as_ref().is_some_and(Scope::is_narrow) { 0 } else { pool.size().saturating_sub(1) };
+    reader.scope = scope;
     let queue = WorkQueue::new(vec![first]);
     let outputs = Mutex::new(Vec::new());
-    pool.broadcast(pool.size().saturating_sub(1), |_| {
+    pool.broadcast(helpers, |_| {
         let (mut output, mut buffer) = (WorkerOutput::default(), Vec::new());
         let mut ticker = CancelTicker::new(cancel);
         queue.work(|task, found| reader.read(task, found, &mut output, &mut buffer, &mut ticker).map(drop));

@@ -17,7 +17,7 @@ use sinew_base::{Aborted, CancelTicker, CancelToken, Result};
 use super::reader::{FolderReader, Task};
 use super::worker_output::{WARNINGS, WorkerOutput, finish_warnings, name_of};
 use crate::entry::{TYPE, bits_of};
-use crate::{FileType, ScanOptions, sys};
+use crate::{FileType, ScanOptions, Scope, sys};
 
 /// The maximum number of directories kept open, whose files are opened without resolving the path above them. Several
 /// concurrent walks have to stay within the usual 1,024 descriptors of a process.
@@ -109,7 +109,17 @@ impl OrderedWalk {
     /// # Errors
     /// Returns an error if the root does not exist, is not a directory or cannot be read.
     pub fn open(options: &ScanOptions) -> Result<OrderedWalk> {
-        let (reader, first, sentences) = FolderReader::open(options.clone().canonical()?)?;
+        OrderedWalk::open_within(options, None)
+    }
+
+    /// Opens the directory as [`OrderedWalk::open`] does, but the walk reads only the directories of `scope`, and may
+    /// leave out files outside it.
+    ///
+    /// # Errors
+    /// Returns the errors of [`OrderedWalk::open`].
+    pub fn open_within(options: &ScanOptions, scope: Option<Scope>) -> Result<OrderedWalk> {
+        let (mut reader, first, sentences) = FolderReader::open(options.clone().canonical()?)?;
+        reader.scope = scope;
         // A parent of the root, so that the root is read like any other directory.
         let mut around = WorkerOutput::default();
         around.push(b"", FileType::Dir);

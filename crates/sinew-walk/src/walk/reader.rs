@@ -8,9 +8,12 @@ use sinew_base::{Aborted, CancelTicker, Error, Result};
 
 use super::worker_output::{WorkerOutput, name_of};
 use crate::entry::{IGNORED, KEPT, bits_of};
+use crate::glob::Level;
+#[cfg(unix)]
+use crate::ignore::RULE_NAMES;
 use crate::ignore::{Context, IgnoreFilesPresent, Node, RuleLog, Verdict};
 use crate::sys::{self, Folder, FolderId};
-use crate::{Detail, FileType, GlobSet, ScanOptions};
+use crate::{Detail, FileType, GlobSet, ScanOptions, Scope};
 
 /// The maximum path length of a directory that is entered, because each entry below stores its path.
 const MAX_FOLDER_PATH: usize = 32 << 10;
@@ -59,6 +62,8 @@ pub(super) struct FolderReader {
     pub(super) handle: sys::Root,
     /// Paths that are excluded independently of ignore rules.
     pub(super) exclude: Option<Arc<GlobSet>>,
+    /// The directories to read; `None` for all of them.
+    pub(super) scope: Option<Scope>,
     context: Context,
     /// The number of the next directory found.
     next: AtomicU32,
@@ -81,7 +86,7 @@ impl FolderReader {
     /// # Errors
     /// Returns an error if the root cannot be listed.
     pub(super) fn open_with(options: ScanOptions, log: &mut RuleLog) -> Result<(FolderReader, Task)> {
-        let context = Context::new(options.global_excludes.as_deref(), log);
+        let context = Context::new(options.global_excludes.clone(), log);
         let rules = context.above(&options.root, log);
         let open = || {
             let handle = sys::Root::open_canonical(&options.root)?;
@@ -90,7 +95,7 @@ impl FolderReader {
         };
         let handle = open().map_err(|cause| root_error(&options, &cause))?;
         let first = Task { id: 0, path: Vec::new(), rules, ignored: false, ancestors: None };
-        Ok((FolderReader { options, handle, exclude: None, context, next: AtomicU32::new(1) }, first))
+        Ok((FolderReader { options, handle, exclude: None, scope: None, context, next: AtomicU32::new(1) }, first))
     }
 
     /// Reads a directory into `output` and pushes the tasks of its subdirectories, in path order, to `tasks`. Returns
@@ -142,30 +147,13 @@ impl FolderReader {
             Err(()) => return Ok(FolderRead { folder: None, failure: None }),
         };
         let first = output.items.len();
+        let level = self.scope.as_ref().map(|scope| scope.within(&task.path));
         let mut present = IgnoreFilesPresent::default();
-        let mut aborted = None;
-        let listed = folder.list(buffer, |listed| {
-            if let Err(now) = ticker.step() {
-                aborted = Some(now);
-                return false;
-            }
-            if let Some(file_type) = listed.file_type {
-                if listed.name.first() == Some(&b'.') {
-                    present.note(listed.name, file_type);
-                }
-                if listed.name != b".git" {
-                    output.push(listed.name, file_type);
-                }
-            }
-            true
-        });
-        if let Some(aborted) = aborted {
-            return Err(aborted);
-        }
+        let listed = list(&folder, level.as_ref(), &mut present, output, buffer, ticker)?;
         let failure = listed.err().map(|cause| (task.path.clone(), cause));
         let absolute = self.absolute(&task.path);
         let rules = self.rules(&task, present, &absolute, &folder, log);
-        self.filter_entries(&task, first, rules.as_deref(), absolute, &folder, output, ticker)?;
+        self.filter_entries(&task, level.as_ref(), first, rules.as_deref(), absolute, &folder, output, ticker)?;
         output.items[first..].sort_unstable_by(|a, b| {
             a.key.cmp(&b.key).then_with(|| name_of(&output.names, a).cmp(name_of(&output.names, b)))
         });
@@ -241,6 +229,7 @@ impl FolderReader {
     fn filter_entries(
         &self,
         task: &Task,
+        level: Option<&Level<'_>>,
         first: usize,
         rules: Option<&Node>,
         mut absolute: Vec<u8>,
@@ -292,8 +281,8 @@ impl FolderReader {
                 }
             }
             let link = item.bits == bits_of(FileType::Symlink);
-            let enter = is_dir || (link && options.follow_links && folder.target_type(name) == Some(FileType::Dir));
-            if enter && may_enter {
+            let is_folder = is_dir || (link && options.follow_links && folder.target_type(name) == Some(FileType::Dir));
+            if is_folder && may_enter && level.is_none_or(|level| level.enters(name)) {
                 if task.path.len() + name.len() < MAX_FOLDER_PATH {
                     item.child = 1;
                 } else {
@@ -309,6 +298,50 @@ impl FolderReader {
         output.items.truncate(kept);
         Ok(())
     }
+}
+
+/// Reads the names of a directory into `output` and those of ignore files into `present`. Returns the error of a
+/// listing that is incomplete.
+///
+/// # Errors
+/// Returns an error if the walk is cancelled.
+fn list(
+    folder: &Folder,
+    level: Option<&Level<'_>>,
+    present: &mut IgnoreFilesPresent,
+    output: &mut WorkerOutput,
+    buffer: &mut Vec<u8>,
+    ticker: &mut CancelTicker<'_>,
+) -> Result<io::Result<()>, Aborted> {
+    #[cfg(unix)]
+    if let Some(names) = level.and_then(Level::names)
+        && let Some(found) = folder.look_up(names.iter().copied().chain(RULE_NAMES))
+    {
+        for (name, file_type) in found {
+            present.note(name, file_type);
+            if name != b".git" && names.contains(name) && level.is_none_or(|level| level.admits(name, file_type)) {
+                output.push(name, file_type);
+            }
+        }
+        return Ok(Ok(()));
+    }
+    let mut aborted = None;
+    let listed = folder.list(buffer, |listed| {
+        if let Err(now) = ticker.step() {
+            aborted = Some(now);
+            return false;
+        }
+        if let Some(file_type) = listed.file_type {
+            if listed.name.first() == Some(&b'.') {
+                present.note(listed.name, file_type);
+            }
+            if listed.name != b".git" && level.is_none_or(|level| level.admits(listed.name, file_type)) {
+                output.push(listed.name, file_type);
+            }
+        }
+        true
+    });
+    aborted.map_or(Ok(listed), Err)
 }
 
 fn path_below(folder: &[u8], name: &[u8]) -> Vec<u8> {

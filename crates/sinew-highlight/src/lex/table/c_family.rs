@@ -114,7 +114,7 @@ languages! {
             (Type, Then::Any, "Any Boolean Byte Char Double Float Int Long Nothing Short String Unit"),
         ],
         comments: &[SLASHES],
-        regions: &[NESTED, DOLLAR_TRIPLE, DOLLAR_DOUBLE, CHAR, quote("`").raw().within(120).is(Variable)],
+        regions: &[NESTED, DOLLAR_TRIPLE.raw(), DOLLAR_DOUBLE, CHAR, quote("`").raw().within(120).is(Variable)],
         sigils: &[sigil("@", Function)],
         capitalised: Type,
     }

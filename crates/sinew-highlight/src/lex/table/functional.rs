@@ -59,7 +59,7 @@ languages! {
         tails: "!",
         comments: &[SLASHES],
         regions: &[
-            block("(*", "*)").nested(), TRIPLE.raw(), TRIPLE.raw().begin("$\"\"\"").interpolations(IN_BRACES), DOUBLE.lines().doubled().begin("@\""),
+            PARENS.with_strings(), TRIPLE.raw(), TRIPLE.raw().begin("$\"\"\"").interpolations(IN_BRACES), DOUBLE.lines().doubled().begin("@\""),
             DOUBLE.lines().begin("$\"").interpolations(IN_BRACES), DOUBLE.lines(), CHAR, quote("[<").end(">]").raw().lines().is(Function), quote("``").raw().within(100).is(Variable),
         ],
         lines: &[mark("#if", Keyword), mark("#else", Keyword), mark("#endif", Keyword), mark("#load", Keyword), mark("#r", Keyword), mark("#light", Keyword), mark("#nowarn", Keyword)],
@@ -81,7 +81,7 @@ languages! {
         letters: "'",
         tails: "!",
         comments: &[],
-        regions: &[PARENS, quote("{|").raw().lines().end("|}"), DOUBLE.lines(), CHAR],
+        regions: &[PARENS.with_strings(), quote("{|").raw().lines().end("|}"), DOUBLE.lines(), CHAR],
         sigils: &[TYPE_VARIABLE, Sigil { place: Place::NotAfterValue, ..sigil("~", Variable) }, sigil("`", String)],
         calls: Calls::None,
         capitalised: Type,

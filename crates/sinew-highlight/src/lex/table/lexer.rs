@@ -12,6 +12,8 @@ use crate::lex::words::Then;
 
 /// The maximum distance of the closing bracket after `${`.
 const LONGEST_BRACES: usize = 256;
+/// The maximum length of a quoted label of a here-document.
+const LONGEST_LABEL: usize = 64;
 
 /// The state of the lexer between lines.
 #[derive(Clone)]
@@ -125,6 +127,8 @@ impl TableLexer {
         }
         for &(begin, place) in rules.comments {
             if line.starts_with(begin.as_bytes()) && table.is_place(line, place, before, context.indent) {
+                // A backslash at the end continues a comment of a language with C's preprocessor.
+                context.value = rules.preprocessor.then_some(Comment);
                 line.rest(Comment);
                 return true;
             }
@@ -317,7 +321,8 @@ fn heredoc(table: &CompiledRules, line: &mut Line<'_, '_, '_>, context: &mut Con
         if quoted {
             from += 1;
         }
-        let end = line.name_end(from);
+        let closing = || line.find_before(&[quote], from, from + LONGEST_LABEL).unwrap_or(from);
+        let end = if quoted { closing() } else { line.name_end(from) };
         let label = &line.text[from.min(end)..end];
         let fits =
             label.first().is_some_and(|&byte| if quoted { begins_name(byte) } else { byte.is_ascii_uppercase() });

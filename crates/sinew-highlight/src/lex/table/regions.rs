@@ -26,6 +26,8 @@ pub(crate) struct Frame {
     interpolation: u8,
     /// The number of open brackets of that kind in the code.
     brackets: u32,
+    /// In a string within a comment.
+    quoted: bool,
 }
 
 /// The open regions, outermost first.
@@ -109,7 +111,7 @@ impl Frames {
             line.rest(region.category);
         }
         let level = level.min(u16::MAX as usize) as u16;
-        self.stack.push(Frame { region: index as u8, level, depth: 1, interpolation: 0, brackets: 0 });
+        self.stack.push(Frame { region: index as u8, level, depth: 1, interpolation: 0, brackets: 0, quoted: false });
         self.resume(table, line);
         true
     }
@@ -126,8 +128,9 @@ impl Frames {
             return line.rest(region.category);
         }
         let end = region.end.as_bytes();
+        let other = if region.reads_strings { b'"' } else { end[0] };
         let interpolation =
-            region.interpolations.first().map_or(end[0], |interpolation| interpolation.begin.as_bytes()[0]);
+            region.interpolations.first().map_or(other, |interpolation| interpolation.begin.as_bytes()[0]);
         let second = if region.escape != 0 {
             region.escape
         } else if region.nests {
@@ -136,6 +139,11 @@ impl Frames {
             end[0]
         };
         let mut index = line.at;
+        if frame.quoted {
+            let Some(close) = line.quote_end(b'"', index) else { return line.rest(region.category) };
+            frame.quoted = false;
+            index = close;
+        }
         while let Some(found) = line.text.get(index..).and_then(|text| memchr3(end[0], second, interpolation, text)) {
             index += found;
             let rest = &line.text[index..];
@@ -162,8 +170,23 @@ impl Frames {
                 index += 2;
                 continue;
             }
+            if region.reads_strings && rest[0] == b'"' {
+                // `'"'` is a character.
+                let is_char = index > line.at && line.byte(index - 1) == b'\'' && line.byte(index + 1) == b'\'';
+                let close = if is_char { Some(index + 1) } else { line.quote_end(b'"', index + 1) };
+                let Some(close) = close else {
+                    frame.quoted = true;
+                    return line.rest(region.category);
+                };
+                index = close;
+                continue;
+            }
             if rest.starts_with(end) {
-                if let Some(stop) = closing(line, region, index, frame.level) {
+                if let Some(mut stop) = closing(line, region, index, frame.level) {
+                    // The last three of several quotes end a raw string.
+                    while region.escape == 0 && region.end == "\"\"\"" && line.byte(stop) == b'"' {
+                        stop += 1;
+                    }
                     if region.doubled && line.text[stop..].starts_with(end) {
                         index = stop + end.len();
                         continue;

@@ -105,6 +105,8 @@ pub(crate) struct Region {
     pub(crate) doubled: bool,
     /// True when regions of this kind nest.
     pub(crate) nests: bool,
+    /// True if strings in the region are read, so that an end in one of them is none.
+    pub(crate) reads_strings: bool,
     /// True if it may span lines.
     pub(crate) multiline: bool,
     /// The number of bytes within which it must end on its line; 0 without a limit.
@@ -229,6 +231,7 @@ pub(crate) const fn block(begin: &'static str, end: &'static str) -> Region {
         escape: 0,
         doubled: false,
         nests: false,
+        reads_strings: false,
         multiline: true,
         within: 0,
         place: Place::Any,
@@ -261,6 +264,11 @@ impl Region {
 
     pub(crate) const fn nested(self) -> Self {
         Self { nests: true, ..self }
+    }
+
+    /// Makes an end within a string not count, as in the comments of OCaml.
+    pub(crate) const fn with_strings(self) -> Self {
+        Self { reads_strings: true, ..self }
     }
 
     pub(crate) const fn within(self, within: u16) -> Self {

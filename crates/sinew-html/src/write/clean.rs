@@ -1,0 +1,138 @@
+//! What surrounds the main text of a page, and is left out on request.
+
+use crate::tree::{Data, NIL, Tree};
+
+/// A form with at least so many bytes of text is the page itself, as in ASP.NET.
+const TEXT_OF_PAGE: usize = 500;
+
+/// Words that begin the classes of asides that belong to the text.
+const NOTES: [&str; 12] = [
+    "admonition",
+    "alert",
+    "callout",
+    "caution",
+    "danger",
+    "footnote",
+    "hint",
+    "important",
+    "info",
+    "note",
+    "tip",
+    "warning",
+];
+
+/// Returns true if an element surrounds the main text instead of being part of it.
+pub(super) fn is_chrome(tree: &Tree, id: u32, name: &str) -> bool {
+    match name {
+        "nav" | "noscript" | "select" | "textarea" | "dialog" | "search" => return true,
+        // A check box belongs to its list item, even if other form elements are excluded.
+        "input" => return tree.attribute(id, "type") != Some("checkbox"),
+        "form" => return !has_page(tree, id),
+        "button" => return !is_within(tree, id, &["h1", "h2", "h3", "h4", "h5", "h6", "summary"]),
+        "header" => {
+            // One header in another belongs to it.
+            let inner = is_within(tree, id, &["article", "main", "section", "blockquote", "header"]);
+            return !inner && !is_title(tree, id);
+        }
+        "footer" => return !is_within(tree, id, &["blockquote"]) && !is_note(tree, id),
+        "aside" => return !is_note(tree, id),
+        "html" | "body" | "main" | "article" => return false,
+        _ => {}
+    }
+    let Data::Element { attributes, .. } = &tree.node(id).data else {
+        return false;
+    };
+    // Wikipedia shows an image instead, which is hidden from those who cannot see it.
+    if tree.attribute(id, "class").is_some_and(|class| class.starts_with("mwe-math")) {
+        return false;
+    }
+    attributes.iter().any(|attribute| match &*attribute.name.local {
+        "hidden" => !attribute.value.eq_ignore_ascii_case("until-found"),
+        "aria-hidden" => &*attribute.value == "true",
+        "role" => {
+            matches!(&*attribute.value, "navigation" | "banner" | "contentinfo" | "complementary" | "search" | "dialog")
+        }
+        "class" | "id" => attribute
+            .value
+            .split_ascii_whitespace()
+            .any(|word| matches!(word, "sidebar" | "side-bar" | "navbar" | "nav-bar" | "breadcrumb" | "breadcrumbs")),
+        "style" => {
+            let style = &attribute.value;
+            style.split(';').any(|rule| {
+                rule.split_once(':').is_some_and(|(name, value)| {
+                    name.trim().eq_ignore_ascii_case("display") && value.trim().eq_ignore_ascii_case("none")
+                })
+            })
+        }
+        _ => false,
+    })
+}
+
+/// Returns true if an element around `id` has one of the names. A tree has at most 256 levels.
+fn is_within(tree: &Tree, id: u32, names: &[&str]) -> bool {
+    let mut around = tree.node(id).parent;
+    while around != NIL {
+        if tree.name(around).is_some_and(|name| names.contains(&&**name)) {
+            return true;
+        }
+        around = tree.node(around).parent;
+    }
+    false
+}
+
+/// Returns true for a note or a list of footnotes.
+fn is_note(tree: &Tree, id: u32) -> bool {
+    let value = |name: &str| tree.attribute(id, name).unwrap_or_default();
+    let is_note = |word: &str| NOTES.iter().any(|note| word.starts_with(note)) || word == "topic";
+    matches!(value("role"), "note" | "doc-footnote" | "doc-endnotes" | "doc-tip")
+        || value("class").split_ascii_whitespace().chain([value("id")]).any(is_note)
+}
+
+/// Returns true if a header is the title of the page: it has a heading of the first level and no navigation.
+fn is_title(tree: &Tree, id: u32) -> bool {
+    let mut has_heading = false;
+    let mut has_navigation = false;
+    descend(tree, id, |id| {
+        match tree.name(id).map(|name| &**name) {
+            Some("h1") => has_heading = true,
+            Some("nav" | "ul" | "form" | "input") => has_navigation = true,
+            _ => {}
+        }
+        true
+    });
+    has_heading && !has_navigation
+}
+
+/// Returns true if a form has the main text of the page. Forms are never nested, so that all take linear time.
+fn has_page(tree: &Tree, id: u32) -> bool {
+    let mut is_page = false;
+    let mut bytes = 0;
+    descend(tree, id, |id| match &tree.node(id).data {
+        Data::Text(text) => {
+            bytes += text.trim().len();
+            true
+        }
+        Data::Element { name, .. } => {
+            is_page |= matches!(&**name, "main" | "article");
+            !matches!(&**name, "select" | "button" | "textarea" | "label" | "nav" | "script" | "style")
+        }
+        Data::Nothing => true,
+    });
+    is_page || bytes >= TEXT_OF_PAGE
+}
+
+/// Calls `each` for all nodes below `id`; it returns true if those below a node follow.
+fn descend(tree: &Tree, id: u32, mut each: impl FnMut(u32) -> bool) {
+    let mut next = tree.node(id).first;
+    while next != NIL {
+        let enters = each(next);
+        if enters && tree.node(next).first != NIL {
+            next = tree.node(next).first;
+            continue;
+        }
+        while next != id && tree.node(next).next == NIL {
+            next = tree.node(next).parent;
+        }
+        next = if next == id { NIL } else { tree.node(next).next };
+    }
+}
