@@ -80,7 +80,7 @@ fn told(stage: &Stage) -> Vec<(String, bool)> {
 }
 
 #[test]
-fn indexes_are_told_removed_and_pruned_038() {
+fn index_status_remove_and_prune_work() {
     let stage = Stage::new();
     let none = stage.run(&["index", "status"]);
     assert_eq!((none.code, none.stdout.as_str()), (Some(0), "No indexes found\n"));
@@ -114,7 +114,7 @@ fn indexes_are_told_removed_and_pruned_038() {
 }
 
 #[test]
-fn an_index_in_use_stays_038() {
+fn an_index_in_use_is_not_removed() {
     let stage = Stage::new();
     let Some(child) = using(&stage, "project") else { return };
     let refused = stage.run(&["index", "remove"]);
@@ -127,7 +127,7 @@ fn an_index_in_use_stays_038() {
 }
 
 #[test]
-fn help_and_mistakes_speak_of_the_commands() {
+fn index_help_and_errors_name_the_commands() {
     let stage = Stage::new();
     for words in [&["index", "--help"][..], &["index"]] {
         let ran = stage.run(words);
