@@ -53,7 +53,7 @@ fn append_hole(path: &Path, bytes: u64) {
 }
 
 #[test]
-fn a_file_larger_than_a_session_may_be_is_refused_with_its_size_and_left_alone() {
+fn an_oversized_file_is_refused_with_its_size_and_left_unchanged() {
     let (_folder, path) = file(&[HEADER.into(), entry("a", "", "one")]);
     append_hole(&path, 50 << 30);
     let size = fs::metadata(&path).unwrap().len();
@@ -67,7 +67,7 @@ fn a_file_larger_than_a_session_may_be_is_refused_with_its_size_and_left_alone()
 }
 
 #[test]
-fn a_line_without_an_end_is_passed_by_and_cut_off_at_the_next_append() {
+fn an_unterminated_line_is_skipped_and_removed_by_the_next_append() {
     let (_folder, path) = file(&[HEADER.into(), entry("a", "", "one")]);
     let whole = fs::metadata(&path).unwrap().len();
     append_hole(&path, 300 << 20);
@@ -93,7 +93,7 @@ fn a_line_that_is_too_long_is_skipped_with_a_warning() {
 }
 
 #[test]
-fn a_hole_is_no_session() {
+fn a_sparse_file_is_not_a_session() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("s.txt");
     File::create(&path).unwrap().set_len(300 << 20).unwrap();
@@ -106,7 +106,7 @@ fn nested(levels: usize) -> String {
 }
 
 #[test]
-fn an_entry_that_nests_too_deep_keeps_its_place_and_its_text() {
+fn an_entry_nested_too_deeply_keeps_its_position_and_text() {
     // The entry and its message are two levels more.
     for (levels, warned) in [(90, false), (98, false), (99, true), (127, true), (10_000, true), (500_000, true)] {
         let result = format!(
@@ -127,7 +127,7 @@ fn an_entry_that_nests_too_deep_keeps_its_place_and_its_text() {
 }
 
 #[test]
-fn what_is_kept_never_nests_too_deep_to_be_read() {
+fn saved_entries_never_nest_too_deeply_to_be_read() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("s.jsonl");
     // As deep as a provider's arguments are read at most; the entry around them adds some levels.

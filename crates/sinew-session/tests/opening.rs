@@ -109,7 +109,7 @@ fn open(path: &Path) -> Session {
 }
 
 #[test]
-fn a_session_opens_in_one_pass_and_its_messages_are_read_in_another() {
+fn opening_reads_the_file_once_and_messages_are_read_later() {
     const ENTRIES: usize = 6_000;
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("s.jsonl");

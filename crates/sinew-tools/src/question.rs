@@ -236,7 +236,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_text_of_a_command_shows_every_argument() {
+    fn the_question_shows_every_argument_of_a_command() {
         for (arguments, expect) in [
             (json!({"command": "ls"}), Some("ls")),
             (json!({"command": "ls", "background": false, "cwd": null}), Some("ls")),
