@@ -112,7 +112,7 @@ impl ReadTracker {
         }
     }
 
-    /// The model has seen nothing of the file, or of what is below the directory.
+    /// Forgets what the model saw of a file, or of all files below a directory.
     pub(super) fn forget(&self, path: &Path) {
         self.files.lock().retain(|(known, _)| !known.starts_with(path));
     }

@@ -161,8 +161,8 @@ pub enum OutputView {
 /// The name of the tool that starts other agents. Programs add it themselves, because they run the agents.
 pub const TASK_NAME: &str = "task";
 
-/// The description of that tool. Its effects are those of the programs that its agents run; each call of an agent is
-/// checked by itself.
+/// The description of that tool. Its effects are those of the programs that its agents run; every call of an agent is
+/// checked separately.
 pub static TASK: Semantics = Semantics {
     kind: ToolKind::Agent,
     effects: Effects { runs_programs: true, ..Effects::NONE },
@@ -173,7 +173,7 @@ pub static TASK: Semantics = Semantics {
     ..Semantics::UNKNOWN
 };
 
-/// Returns the agent, and what its children are to do, as far as that is known.
+/// Returns the agent and the tasks of its children, as far as the arguments are known.
 fn task_title(arguments: &Value) -> Option<String> {
     let agent = arguments.get("agent")?.as_str()?;
     let tasks = arguments.get("tasks").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);

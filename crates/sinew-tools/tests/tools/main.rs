@@ -1,4 +1,4 @@
-//! The built-in tools on real files and a real bash, and the conformance table of tools.
+//! Tests the built-in tools with real files and a real bash, and compares them with the conformance table.
 #![no_main]
 #![expect(clippy::print_stdout, reason = "a test without harness reports by itself")]
 #![allow(clippy::unwrap_used, reason = "a step that fails is a test that fails")]
