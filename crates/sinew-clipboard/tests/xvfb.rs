@@ -1,6 +1,6 @@
 //! Against a real X server, with `xclip` as the program on the other side.
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, reason = "a test fails by it")]
+#![allow(clippy::unwrap_used, reason = "a failed test panics")]
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;

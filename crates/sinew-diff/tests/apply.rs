@@ -1,6 +1,6 @@
 //! The laws of a difference, and the tools that read one as oracles.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![allow(clippy::unwrap_used, reason = "a test that cannot continue panics")]
 
 use std::fs;
 use std::path::Path;

@@ -1,5 +1,5 @@
 //! Prints how long decoding takes: `cargo run --profile quick -p sinew-image --example decode_speed [ROUNDS]`.
-#![allow(clippy::print_stdout, reason = "an example that is run by hand")]
+#![allow(clippy::print_stdout, reason = "an example prints its results")]
 
 use std::time::Instant;
 

@@ -76,7 +76,7 @@ fn look(folder: PathBuf) -> Option<StoredIndex> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "a test stops where it fails")]
+#[allow(clippy::unwrap_used, reason = "a failed test panics")]
 mod tests {
     use super::*;
     use crate::store::{RootId, Store};

@@ -94,7 +94,7 @@ impl IdSet {
     }
 
     /// Returns the numbers below the limit that are not in the set, in ascending order.
-    #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "nothing is built there"))]
+    #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "indexes are built on Linux only"))]
     pub(crate) fn absent(&self) -> impl Iterator<Item = u32> + '_ {
         self.iter_words(|word| !word).take_while(|number| *number < self.limit)
     }

@@ -183,7 +183,7 @@ pub fn size_text(bytes: u64) -> String {
     if bytes < 1024 {
         return format!("{bytes} B");
     }
-    #[allow(clippy::cast_precision_loss, reason = "one digit behind the point is shown")]
+    #[allow(clippy::cast_precision_loss, reason = "only one decimal digit is shown")]
     let mut value = bytes as f64 / 1024.0;
     let mut unit = 0;
     while value >= 1023.95 && unit + 1 < UNITS.len() {

@@ -73,7 +73,7 @@ fn mend_object(schema: &Value, object: Map<String, Value>, depth: usize) -> Map<
 /// Returns the integer value of a number such as `5.0`; `None` if it has a fraction.
 fn whole(number: &Number) -> Option<i64> {
     let value = number.as_f64().filter(|_| number.is_f64())?;
-    #[allow(clippy::cast_possible_truncation, reason = "what is out of range is as good as the nearest number in it")]
+    #[allow(clippy::cast_possible_truncation, reason = "a value out of range becomes the nearest integer")]
     (value.fract() == 0.0).then_some(value as i64)
 }
 

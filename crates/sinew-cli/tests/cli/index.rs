@@ -18,7 +18,7 @@ const ROOT: &str = "SINEW_TEST_INDEX_ROOT";
 /// The body of a process that creates the index of a directory and uses it until its input ends; does nothing as a
 /// test. In the test process, its locks would be inherited for a moment by every program that another test starts.
 #[test]
-#[expect(clippy::disallowed_methods, reason = "a test has no keys to hide")]
+#[expect(clippy::disallowed_methods, reason = "a test prints no API keys")]
 fn child_that_uses_an_index() {
     let Some(root) = std::env::var_os(ROOT) else { return };
     let options =

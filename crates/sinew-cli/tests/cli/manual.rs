@@ -5,7 +5,7 @@ use std::process::Command;
 use crate::stage::Stage;
 
 /// Runs a formatter on the page; returns its output and its warnings. Returns `None` if it is not installed.
-#[expect(clippy::disallowed_methods, reason = "a test has no keys to hide")]
+#[expect(clippy::disallowed_methods, reason = "a test prints no API keys")]
 fn format(stage: &Stage, program: &str, args: &[&str]) -> Option<(String, String)> {
     let mut command = Command::new(program);
     command.args(args).arg("sinew.1").current_dir(stage.project()).env_clear().env("LC_ALL", "C.UTF-8");

@@ -31,7 +31,7 @@ fn given_up(pid: u32) -> Vec<bool> {
 }
 
 /// Returns true if the kernel restricts the server's reads; otherwise prints that the test was skipped.
-#[expect(clippy::disallowed_methods, reason = "past the harness; a test has no keys to hide")]
+#[expect(clippy::disallowed_methods, reason = "bypasses the harness; a test prints no API keys")]
 fn is_confined(client: &Editor) -> bool {
     let confined = given_up(client.child.id()).into_iter().all(|given_up| given_up);
     if !confined {

@@ -319,7 +319,7 @@ fn check_peer(mut command: Command) {
 
 /// Returns a path in the directory of servers and clients that `npm test` installs. If it is missing, prints a note and
 /// returns `None`.
-#[expect(clippy::disallowed_methods, reason = "a test has no keys to hide")]
+#[expect(clippy::disallowed_methods, reason = "a test prints no API keys")]
 fn installed(path: &str) -> Option<PathBuf> {
     let folder = std::env::var_os("SINEW_MCP_SERVERS").map(PathBuf::from);
     let found = folder.map(|folder| folder.join(path)).filter(|path| path.exists());

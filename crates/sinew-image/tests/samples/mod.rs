@@ -1,5 +1,5 @@
 //! Pictures for the tests, made by the encoders and by hand: no file of another project is kept here.
-#![allow(dead_code, reason = "every test file uses some of them")]
+#![allow(dead_code, reason = "every test file uses only some of them")]
 
 use sinew_base::CancelToken;
 use sinew_image::{Channels, ImageFormat, Picture};

@@ -10,7 +10,7 @@ use super::{MARK_LENGTH, MARK_START, Secrets, walk};
 #[derive(Default)]
 pub(super) struct Waiting {
     blocks: HashMap<usize, StreamEvent>,
-    /// Thoughts in which a key was hidden, which therefore differ from the signed ones.
+    /// Thinking blocks in which a key was hidden, so that they differ from what the provider signed.
     changed: HashSet<usize>,
 }
 

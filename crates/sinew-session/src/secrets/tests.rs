@@ -265,7 +265,7 @@ async fn signed_thinking_is_sent_unchanged_or_omitted() {
     let item =
         |text: &str| json!({"type": "reasoning", "encrypted_content": "x", "summary": [{"text": text}]}).to_string();
     let (good, bad) = (item(&mark), item(KEY));
-    // Each thought, and whether it can be sent again.
+    // Each thinking block, and whether it can be sent again.
     for (thought, whole) in [
         (sealed("plain", &base64), true),
         (sealed("", &base64), true),
@@ -298,7 +298,7 @@ async fn signed_thinking_is_sent_unchanged_or_omitted() {
         // The model's text is kept unchanged for the next request.
         assert_eq!(thought_of(&message), thought);
     }
-    // The key of a provider is hidden from everyone, and a thought in which it was hidden cannot be sent again.
+    // A provider's key is hidden from everyone, and a thinking block in which it was hidden cannot be sent again.
     secrets.add_key(KEY);
     for thought in [sealed(&format!("it wrote {KEY}"), "sig"), sealed("plain", &bad)] {
         let answer = AssistantMessage { content: vec![Block::Thinking(thought)], ..scripted::text("ok") };
@@ -307,7 +307,7 @@ async fn signed_thinking_is_sent_unchanged_or_omitted() {
         assert_eq!(shown.thinking_signature.as_deref(), Some(""));
         assert!(!shown.thinking.contains(KEY), "{shown:?}");
     }
-    // The name of a thought's field is not a signature.
+    // A field name of a thinking block is not a signature.
     let named = AssistantMessage {
         content: vec![Block::Thinking(sealed(KEY, "reasoning_content"))],
         ..AssistantMessage::default()

@@ -296,7 +296,7 @@ fn thoughts_are_one_row_where_they_are_folded_and_settle_at_their_end() {
         block.finish();
         assert_eq!(rows(&mut block, 29).concat(), expect, "{text:?}");
     }
-    // Whole, folded and whole again while it grows: the same rows as at once.
+    // Folding and unfolding while the text grows yields the same rows as rendering it at once.
     let text = "**A plan**\n\nRead `a` and\n`b`.\n\n- one\n- two\n\n```rust\nfn a() {}\n```\n\nThe end.";
     let mut screen = Screen::new(Size::new(30, 30), ScreenOptions::default(), Arc::new(Theme::dark()));
     let grows = screen.push(ThoughtBlock::streaming(false));

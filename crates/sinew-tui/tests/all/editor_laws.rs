@@ -179,7 +179,7 @@ fn pages_move_by_the_rows_that_are_shown_and_stop_at_the_edges() {
         editor.act(action);
         assert_eq!(line(&editor), expect, "{action:?}");
     }
-    // Without a further row, the history is not involved.
+    // At the last row, a page does not move through the history.
     editor.history().add("earlier");
     assert!(!editor.act(EditAction::PageUp) && line(&editor) == "line 1");
 }
@@ -203,7 +203,7 @@ fn paste_markers_are_one_unit_and_expand_exactly() {
     assert_eq!(editor.text(), "see  end");
     editor.act(EditAction::Undo);
     assert_eq!(editor.submit(), format!("see {paste} end"));
-    // Typed characters of the plane that markers use are dropped: nobody can forge one.
+    // Typed characters of the markers' plane are dropped, so that a marker cannot be forged.
     editor.insert("\u{100000}x");
     assert_eq!(editor.shown_text(), "x");
 }
