@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn an_hour_lies_between_two_evictions() {
+    fn evicts_at_most_once_an_hour() {
         let place = tempfile::tempdir().unwrap();
         let cache = place.path().join("cache");
         let root = place.path().join("root");

@@ -134,16 +134,16 @@ fn check(name: &str, view: fn(Size) -> Screen) {
 }
 
 #[test]
-fn the_conversation_is_shown_as_its_golden_frames() {
+fn a_conversation_matches_its_golden_frames() {
     check("conversation", conversation);
 }
 
 #[test]
-fn a_panel_is_shown_as_its_golden_frames() {
+fn a_panel_matches_its_golden_frames() {
     check("panel", panel);
 }
 
 #[test]
-fn the_viewer_is_shown_as_its_golden_frames() {
+fn the_viewer_matches_its_golden_frames() {
     check("viewer", viewer);
 }

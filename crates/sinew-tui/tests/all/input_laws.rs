@@ -100,7 +100,7 @@ proptest! {
     }
 
     #[test]
-    fn nothing_in_a_paste_is_a_key(text in "[\\x00-\\x7fé日]{0,200}") {
+    fn pastes_contain_no_keys(text in "[\\x00-\\x7fé日]{0,200}") {
         prop_assume!(!text.contains("\x1b[201~"));
         let bytes = format!("\x1b[200~{text}\x1b[201~");
         let found = events(&mut InputParser::new(false), &[bytes.as_bytes()]);
@@ -120,7 +120,7 @@ fn shortcuts_match_by_the_base_layout() {
 }
 
 #[test]
-fn an_escape_before_a_paste_is_a_key_of_its_own() {
+fn an_escape_before_a_paste_is_a_separate_key() {
     let found = events(&mut InputParser::new(false), &[b"\x1b\x1b[200~rm\rls\r\x1b[201~"]);
     assert_eq!((keys(&found), found.last()), (vec!["escape".into()], Some(&Event::Paste("rm\rls\r".into()))));
 }
@@ -179,7 +179,7 @@ fn distinguishes_escape_alt_and_double_escape() {
 }
 
 #[test]
-fn replies_are_read() {
+fn replies_are_parsed() {
     let mut parser = InputParser::new(false);
     parser.await_cursor();
     let found = events(&mut parser, &[REPLIES.concat().as_bytes()]);

@@ -96,7 +96,7 @@ proptest! {
 
     /// The lines do not depend on how the text is split into chunks.
     #[test]
-    fn speech_does_not_depend_on_its_pieces(text in "([a-z]{1,5}[.!? \n]{0,2}){0,20}", size in 1..7usize) {
+    fn lines_do_not_depend_on_chunk_boundaries(text in "([a-z]{1,5}[.!? \n]{0,2}){0,20}", size in 1..7usize) {
         for pace in [Pace::Line, Pace::Sentence, Pace::End] {
             let (mut whole, mut parts) = (Speech::new(pace), Speech::new(pace));
             let mut expect = whole.push(&text);
@@ -130,7 +130,7 @@ fn check(before: &[Step], step: Step, expect: &str) {
 }
 
 #[test]
-fn a_key_at_the_end_is_its_own_echo() {
+fn a_character_typed_at_the_end_is_written_as_is() {
     let typed = [Step::Type("ab".into())];
     check(&[], Step::Type("a".into()), "You: a");
     check(&typed, Step::Type("c".into()), "c");

@@ -163,7 +163,7 @@ fn run_with(cases: u32, op: BoxedStrategy<Op>, test: impl Fn(usize, usize, Scree
 }
 
 #[test]
-fn items_2_to_12_hold_on_the_strict_screen_for_10_000_random_sessions() {
+fn random_sessions_show_every_row_once_on_the_strict_screen() {
     run(10_000, |columns, rows, options, ops| play(columns, rows, options, &ops, &mut []));
 }
 
@@ -173,7 +173,7 @@ fn emulators_agree_with_the_strict_screen() {
 }
 
 #[test]
-fn items_2_to_12_hold_where_pictures_are_drawn_in_their_rows() {
+fn random_sessions_with_images_show_every_row_once() {
     run_with(3_000, picture_op().boxed(), |columns, rows, options, ops| {
         play(columns, rows, options, &ops, &mut []);
     });

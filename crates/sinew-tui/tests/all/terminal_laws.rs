@@ -257,7 +257,7 @@ fn panels_and_status_do_not_move_the_editor() {
 }
 
 #[test]
-fn a_panel_that_pushes_leaves_the_newest_rows_in_sight_and_loses_none() {
+fn a_pushing_panel_keeps_the_newest_rows_visible_and_loses_none() {
     for (rows, lines, panel) in [(24, 4, 6), (24, 16, 6), (24, 40, 6), (24, 40, 22), (8, 3, 5), (8, 40, 3)] {
         let mut screen = screen(40, rows, ScreenOptions::default());
         let mut terminal = Alacritty::new(40, rows);

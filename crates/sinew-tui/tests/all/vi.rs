@@ -117,7 +117,7 @@ const MOTIONS: &[&str] = &[
 const OBJECTS: &[&str] = &["iw", "aw", "ip", "ap", "i(", "a(", "ib", "i{", "a{", "iB", "i[", "a[", "i\"", "a\""];
 
 #[test]
-fn every_command_does_what_vim_does() {
+fn every_command_behaves_like_vim() {
     let mut keys: Vec<String> = Vec::new();
     let places = ["", "w", "2w", "j|w", "2j", "G|$", "fb", "j|j|$", "fd"];
     for place in places {
@@ -192,7 +192,7 @@ fn every_command_does_what_vim_does() {
 }
 
 #[test]
-fn commands_one_after_another_do_what_vim_does() {
+fn command_sequences_behave_like_vim() {
     let one_of = |table: &'static [&'static str]| proptest::sample::select(table);
     // Copying nothing clears the register of vim, while Sinew keeps the previous cut.
     let copies = one_of(&["yy", "yj", "yG", "ygg", "y2j", "yip"]);

@@ -139,7 +139,7 @@ fn a_viewer_scrolls_and_searches_without_scrolling_the_terminal() {
 }
 
 #[test]
-fn a_part_is_folded_with_what_belongs_to_it_and_found_in_a_fold() {
+fn folding_hides_a_whole_part_and_search_finds_folded_text() {
     let passage = |lines: &[&str], begins: &[usize]| {
         let lines = lines.iter().map(|line| Line::plain(line)).collect();
         Passage { lines, begins: begins.to_vec(), is_prompt: false }
@@ -221,7 +221,7 @@ fn a_key_reads_the_same_number_of_passages_at_any_length() {
 }
 
 #[test]
-fn a_search_reads_what_may_have_it_and_all_where_nothing_has() {
+fn a_search_reads_candidates_first_and_then_all_passages() {
     let passages = Arc::new(Counted { count: 5_000, reads: AtomicUsize::new(0) });
     let mut viewer = Viewer::new("all", Arc::clone(&passages) as Arc<dyn Passages>, Size::new(40, 10), 0);
     press(&mut viewer, "/", "/");
@@ -248,7 +248,7 @@ fn a_search_reads_what_may_have_it_and_all_where_nothing_has() {
 }
 
 #[test]
-fn any_walk_shows_rows_that_follow_one_another_and_fills_the_screen() {
+fn random_navigation_shows_consecutive_rows_and_fills_the_screen() {
     let input = (
         prop::collection::vec((0..6usize, prop::bool::ANY), 0..30),
         prop::collection::vec(
