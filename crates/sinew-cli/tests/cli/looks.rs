@@ -1,4 +1,4 @@
-//! The display of the transcript: thoughts, combined calls, the user's text, colours.
+//! The display of the transcript: thinking, combined calls, the user's text, colours.
 
 use serde_json::{Value, json};
 

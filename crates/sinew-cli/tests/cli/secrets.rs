@@ -194,7 +194,7 @@ const SOURCES: &[Source] = &[
 ];
 
 impl Source {
-    /// Creates a stage whose script contains the key in every way: unmasked in thoughts, texts and arguments, and in
+    /// Creates a stage whose script contains the key in every way: unmasked in thinking, texts and arguments, and in
     /// the output of a command.
     fn stage(&self) -> Stage {
         let read = "cat key.txt; echo; cat key.txt >&2; false";
