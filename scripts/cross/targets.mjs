@@ -24,8 +24,8 @@ const DARWIN = { check: "clippy", parts: ["companion"], left: "everything at run
  * addon with its supervisor program; see packed.sh for those of musl. `parts` lists what is built. `runner` runs
  * programs of the target: `foreign` (see enter.sh), `wine`, or undefined if nothing can. `runs` describes that for
  * readers. `optimised` code and more `minutes` per test program are for slow runners. With `counts`, the
- * instructions of `require` in a release are counted. `node` is the npm package or the wheel with Node for it. `left` says what cannot
- * be done.
+ * instructions of `require` in a release are counted. `node` is the npm package or the wheel with Node for it. `left`
+ * says what cannot be done.
  */
 export const TARGETS = [
   {
