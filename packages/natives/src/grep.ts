@@ -28,9 +28,9 @@ export interface SearchOptions {
   offset?: number | undefined;
   /** Number of lines before and after each match, in mode `"content"`. Default: 0. */
   context?: number | undefined;
-  /** Number of lines before each match; overrides `context`. */
+  /** Number of lines before each match. Default: the value of `context`. */
   contextBefore?: number | undefined;
-  /** Number of lines after each match; overrides `context`. */
+  /** Number of lines after each match. Default: the value of `context`. */
   contextAfter?: number | undefined;
   /** Maximum length of a line, in characters. A longer line is cut to a part that contains the match. Default: 16 Mi; 0 means the same. */
   maxColumns?: number | undefined;
