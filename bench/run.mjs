@@ -1,9 +1,10 @@
 #!/usr/bin/env node
-// npm run bench [-- name…] [--peers] [--save]: times Sinew beside what a user would pick instead, in one process and one run.
+// npm run bench [-- name…] [--peers] [--save]: times Sinew against what a user would pick instead, in one process and
+// one run.
 //
 // Each file in js/ exports `default async function (bench)`, which calls
 //   await bench.compare(title, { sinew: fn, other: fn, … }, { targets: { other: 0.5 }, note? })
-// Functions may return promises. The contenders take turns, so that a busy machine slows all of them; the figure is the
+// Functions may return promises. The contenders take turns, so that a busy machine slows all of them. The result is the
 // median of the rounds.
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -39,7 +40,7 @@ function median(list) {
   return sorted[sorted.length >> 1];
 }
 
-/** Milliseconds per call, measured over about ROUND_MS. */
+/** Returns the milliseconds per call, measured over about ROUND_MS. */
 async function time(work, calls) {
   const begun = process.hrtime.bigint();
   for (let i = 0; i < calls; i++) {
@@ -67,11 +68,11 @@ function shown(ms) {
 const results = [];
 
 const bench = {
-  /** True when the addons of other agents take part. */
+  /** Tells whether the addons of other agents take part. */
   peers: args.includes("--peers"),
-  /** True when the results are kept. */
+  /** Tells whether the results are saved. */
   saves: args.includes("--save"),
-  /** Loads a package of bench/node_modules; undefined where it does not load here. */
+  /** Loads a package of bench/node_modules; undefined if it does not load here. */
   async optional(name) {
     try {
       return await import(name);
@@ -79,7 +80,7 @@ const bench = {
       return undefined;
     }
   },
-  /** The package under test; benchmarks of the program run without it. */
+  /** The package under test. Benchmarks of the program do not need it. */
   get natives() {
     return createRequire(import.meta.url)("../packages/natives");
   },
@@ -127,5 +128,5 @@ if (args.includes("--save")) {
   writeFileSync(path, `${JSON.stringify({ host, results }, null, 1)}\n`);
   console.log(`saved ${path.slice(ROOT.length + 1)}`);
 }
-// Pools of contenders may keep the process alive.
+// Thread pools of contenders may keep the process alive.
 process.exit(0);

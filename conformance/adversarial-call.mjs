@@ -1,14 +1,14 @@
-// One call of the table `adversarial`, in a process of its own: it may die or hang. Reads the case from its argument and
-// prints { ms, whole, half } as JSON: the milliseconds that a call of size n takes, and those of it and of one of half the size
-// where the table asks how they grow.
+// Runs one call of the table `adversarial` in a separate process, because it may crash or hang. Reads the case from its
+// argument and prints { ms, whole, half } as JSON: the milliseconds of a call of size n and, if the table checks how
+// times grow, those of a call of size n and of half that size.
 //
-// All are milliseconds of the processor, so that other programs on the machine do not count. `ms` is the least of some rounds, the
-// others are medians of rounds that take turns: a processor that is sometimes faster would give one of them its best moment and not
-// the other. A script runs in other processes; of its call the elapsed time is divided by how much slower the machine was than idle.
+// All are processor times, so that other programs on the machine do not count. `ms` is the least of some rounds. The
+// others are medians of rounds that take turns, because a processor that is faster at times could favor one of them. A
+// script runs in other processes, so its elapsed time is divided by how much slower the machine was than when idle.
 import { createRequire } from "node:module";
 
 const ROUNDS = 15;
-// A script's time limit; the table says so.
+// The time limit of a script, as in the table.
 const TIMEOUT_MS = 1500;
 const CATEGORIES = ["comment", "keyword", "function", "variable", "string", "number", "type", "operator", "punctuation", "inserted", "deleted"];
 
@@ -30,7 +30,7 @@ async function time(list) {
   try {
     await natives[fn](...list);
   } catch (error) {
-    // To refuse is to settle, but not for what this file got wrong.
+    // A rejected call counts as settled, unless the error is due to this file.
     if (error instanceof TypeError) throw error;
   }
   const ms = performance.now() - begun;
@@ -38,7 +38,7 @@ async function time(list) {
   return { ms, work: (user + system) / 1000 };
 }
 
-/** How many times longer than on an idle machine this process takes for 30 ms of computing: 1 or more. */
+/** How many times longer than on an idle machine this process takes for 30 ms of computation: 1 or more. */
 function slowdown() {
   const cpu = process.cpuUsage();
   const begun = performance.now();
@@ -48,7 +48,7 @@ function slowdown() {
   }
 }
 
-/** The median of the processor's milliseconds. */
+/** The median of the processor times in milliseconds. */
 function median(times) {
   const works = times.map(({ work }) => work).sort((a, b) => a - b);
   return works[works.length >> 1];

@@ -1,5 +1,5 @@
-// Compares pieces of HTML by what they mean, as the CommonMark specification does for its own tests: white space between
-// blocks and the order of attributes do not count, white space within text counts once, `pre` counts exactly.
+// Compares HTML by its meaning, as the CommonMark specification does for its own tests: white space between blocks and
+// the order of attributes do not matter, white space within text is collapsed, and `pre` is compared exactly.
 
 const VOID = new Set(["area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"]);
 const BLOCK = new Set(
@@ -19,7 +19,7 @@ function decode(text) {
   });
 }
 
-/** The pieces of a document: `{ text }`, or `{ tag, end, attributes }`. */
+/** Splits a document into texts and tags: `{ text }`, or `{ tag, end, attributes }`. */
 function pieces(html) {
   const found = [];
   for (const [piece] of html.matchAll(TOKEN)) {
@@ -37,7 +37,7 @@ function pieces(html) {
   return found;
 }
 
-/** One form for all documents that mean the same. */
+/** Normalizes a document: documents with the same meaning get the same form. */
 export function normalize(html) {
   let out = "";
   let pre = 0;
@@ -65,7 +65,7 @@ export function normalize(html) {
   return out.trim();
 }
 
-/** All that a reader sees, without white space. */
+/** The visible text, without white space. */
 export function text(html) {
   return pieces(html).map((piece) => piece.text ?? "").join("").replace(/\s+/g, "");
 }
@@ -78,7 +78,7 @@ export function links(html) {
   });
 }
 
-/** An address with its escapes written in one way. */
+/** A URL with normalized escapes. */
 function address(name, value) {
   if (name !== "href" && name !== "src") return value;
   try {

@@ -1,7 +1,7 @@
 /**
- * Counts the rows of a table. A row that fails is a fault, or is known: `known` is a list of `{ reason, rows: [id…] }`.
- * What is known and passes is a fault too, unless it is `unsteady`, and, where the list was made for this table (`whole`),
- * what is no row at all: the list says what is so today.
+ * Counts the rows of a table. A row that fails is a fault, unless it is known: `known` is a list of
+ * `{ reason, rows: [id…] }`. A known row that passes is a fault too, unless it is `unsteady`. If the list was made for
+ * this table (`whole`), a known row that does not exist is also a fault. So the list is always up to date.
  */
 export function judge(rows, known = [], { gate, whole = true } = {}) {
   const judged = { tiers: {}, passed: 0, known: [], healed: [], faults: [] };

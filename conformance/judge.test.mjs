@@ -12,7 +12,7 @@ function check(rows, options, { passed, known: reasons, faults }) {
   assert.equal(judged.passed, passed);
   assert.deepEqual(judged.known.map(({ reason }) => reason), reasons);
   assert.deepEqual(judged.faults.map((fault) => fault.split(":")[0]), faults);
-  // Every row is counted once, as one of the three.
+  // Every row is counted once, in one of the three groups.
   assert.equal(judged.passed + judged.known.length + judged.faults.length, rows.length + (options.more ?? 0));
 }
 

@@ -5,8 +5,9 @@
 // of JSON, or of the tests in a folder ({ folder }), and may
 // export `gate(rows)`, which throws where more is asked than that every row passes or is known.
 //
-// A row that fails is failed, or known: known.json has its id below its table and a reason, which is shown beside it. A row
-// that is known and passes is a failure, until it is taken off the list; rows of an `unsteady` group may come and go.
+// A row that does not pass is a failure, unless it is known: known.json lists its id below its table with a reason,
+// which is shown next to it. A known row that passes is a failure until it is removed from the list. Rows of an
+// `unsteady` group may pass or fail.
 import { existsSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join, resolve } from "node:path";

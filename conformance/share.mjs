@@ -1,4 +1,4 @@
-/** Throws when fewer than `share` of the rows of these tiers pass. */
+/** Throws if the share of passed rows in these tiers is less than `share`. */
 export function shareOf(rows, tiers, share) {
   const asked = rows.filter((row) => tiers.includes(row.tier));
   const passed = asked.filter((row) => row.pass).length;

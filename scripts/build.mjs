@@ -19,7 +19,7 @@ const HELP = `npm run build -- [options]
   --verbose         show the output of cargo, which is otherwise shown only if a build fails
 `;
 
-/** Seconds of a first build on two cores of x86-64, as measured. */
+/** The measured seconds of a first build on two cores of x86-64. */
 const SECONDS = { release: 570, quick: 245 };
 
 const { values } = parseArgs({
@@ -46,7 +46,7 @@ if (values.help) {
       const { profile, variant = process.env.TARGET_VARIANT, target, glibc, agent, collect, dev, verbose } = values;
       const variants = variant === "all" ? variantsOf(platformOf(target ?? (await hostTarget()))) : [variant];
       for (const [at, each] of variants.entries()) {
-        // One agent, of the variant that runs everywhere.
+        // There is one agent, the variant that runs everywhere.
         const parts = ["addon", "supervisor", ...(agent && at === 0 ? ["agent"] : [])];
         await buildNatives({ parts, profile, variant: each || undefined, target, glibc, dev, verbose, collect, seconds: SECONDS[profile] });
       }

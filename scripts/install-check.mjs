@@ -1,5 +1,6 @@
 #!/usr/bin/env node
-// npm run install-check: installs the packed files in root file systems of Debian, Ubuntu and Alpine, without network, and runs them there.
+// npm run install-check: installs the packed files in root file systems of Debian, Ubuntu and Alpine without network,
+// and runs them there.
 import { copyFileSync, mkdirSync, readdirSync, rmSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import { parseArgs } from "node:util";
@@ -32,14 +33,17 @@ const { values } = parseArgs({
   },
 });
 
-/** The rows of `table` that `names` choose, in the table's order; an error that names all. */
+/**
+ * The rows of `table` with these `names`, in the table's order. Throws an error that lists all names for an unknown
+ * one.
+ */
 function chosen(table, names, what) {
   const unknown = names.find((name) => !table.some((row) => row.name === name));
   if (unknown) throw new Error(`unknown ${what} "${unknown}": use ${table.map(({ name }) => name).join(", ")}`);
   return table.filter(({ name }) => names.includes(name));
 }
 
-/** Installs one form in a root file system: undefined where it works, else the reason. */
+/** Installs one form in a root file system. Returns undefined if it works, else the reason. */
 function check(root, form, tag) {
   const from = resolve(values.from);
   const all = readdirSync(from);

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// npm run pack: builds for this machine's platform and writes what a release consists of.
+// npm run pack: builds for this machine's platform and writes the files of a release.
 import { createHash } from "node:crypto";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -48,7 +48,7 @@ const { values } = parseArgs({
   },
 });
 
-/** What is packed, by the name that --only takes. */
+/** What is packed, by the names for --only. */
 const PARTS = { main: packMain, more: packMore, platforms: packPlatforms, agent: packAgent, bills: writeBills };
 
 async function writeBills({ source, out }) {
@@ -56,7 +56,7 @@ async function writeBills({ source, out }) {
   return Promise.all([...Object.keys(PRODUCTS).map((product) => writeBill(product, { version, out })), writeNpmBill({ version, out })]);
 }
 
-/** Builds what the packages of this machine's platform are made of; cargo leaves alone what is up to date. */
+/** Builds the files for the packages of this machine's platform. Cargo skips what is up to date. */
 async function build(parts) {
   const platform = platformOf(await hostTarget());
   const glibc = platform.libc === "glibc" ? GLIBC : undefined;

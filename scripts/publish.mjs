@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// node scripts/publish.mjs: gives the npm tarballs of a release to the registry, platform packages before those that need them.
+// node scripts/publish.mjs: publishes the npm tarballs of a release, platform packages before those that need them.
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
@@ -19,7 +19,10 @@ works only in a workflow that may ask for an identity token.
 
 const { values } = parseArgs({ options: { from: { type: "string", default: join(ROOT, "dist") }, "dry-run": { type: "boolean", default: false }, help: { type: "boolean", short: "h" } } });
 
-/** The tarballs that SHA256SUMS names, checked, the packages of platforms first: nobody can install a package whose parts are missing. */
+/**
+ * Checks and returns the tarballs that SHA256SUMS lists. The packages of platforms come first, so that nobody installs
+ * a package whose parts are missing.
+ */
 function tarballs(folder) {
   const rows = readFileSync(join(folder, "SHA256SUMS"), "utf8").trim().split("\n").map((line) => line.split("  "));
   const found = rows.filter(([, name]) => name.endsWith(".tgz"));
@@ -28,7 +31,7 @@ function tarballs(folder) {
     const digest = createHash("sha256").update(readFileSync(join(folder, name))).digest("hex");
     if (digest !== sum) throw new Error(`${name} is not the file that SHA256SUMS names: pack again`);
   }
-  // Those of platforms, the library, and what stands on it.
+  // Packages of platforms first, then the library, then the packages that use it.
   const rank = (name) => (PLATFORMS.some(({ tag }) => name.includes(`-${tag}-`)) ? 0 : /^sinew-natives-\d/.test(name) ? 1 : 2);
   return found.map(([, name]) => name).sort((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1));
 }

@@ -1,5 +1,6 @@
 #!/usr/bin/env node
-// npm start [folder]: builds the addon and searches a folder with it; builds the agent and lets it run a scripted turn there.
+// npm start [folder]: builds the addon and searches a folder with it, then builds the agent and runs a scripted turn
+// there.
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -32,12 +33,13 @@ try {
     await programs(PROGRAMS);
   });
   await step("build", async () => {
-    // The addon comes first, so that there are results before the agent is built. npm waits for the network while cargo compiles.
+    // The addon comes first, so that there are results before the agent is built. npm uses the network while cargo
+    // compiles.
     await Promise.all([build(["addon"], "the addon", 70), packages()]);
     await buildNativesJavaScript();
   });
 } catch {
-  // The step has said why.
+  // The step has printed the reason.
   process.exit(1);
 }
 
@@ -56,7 +58,7 @@ console.log(`${bold('glob "**/*.rs"')}  ${names.ours.ms.toFixed(1)} ms${beside(n
 console.log(`  ${names.ours.result.totalMatches} files`);
 for (const row of names.ours.result.matches.slice(0, 3)) console.log(`  ${row.path}`);
 for (const [call, { ours, plain }] of Object.entries({ grep: lines, glob: names })) {
-  // A time beside another one means something only where both did the same.
+  // Compare the times only if both did the same work.
   if (ours.result.totalMatches !== plain.count) console.log(`  ${call}: the counts differ, so the times are not of equal work`);
 }
 const found = await timed(() => fuzzyFind({ query: "walkscan", path: folder, maxResults: 3 }));

@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 // npm test: installs what is missing, then runs every test of Rust and of Node. Ends with a non-zero exit code on any failure.
-// npm run test:more: what takes long and rarely fails: the reference of the libraries, the website, the checks for other systems.
+// npm run test:more: slow checks that rarely fail: the reference of the libraries, the website, the checks for other
+// systems.
 import { mkdirSync, readdirSync, statfsSync } from "node:fs";
 import { join } from "node:path";
 import { lintedEnvironment } from "./lib/linted.mjs";
@@ -19,10 +20,10 @@ packages, and compiles the workspace for other systems if their tools are instal
 const GIB = 1024 ** 3;
 /** Test files of Node that run against the agent's program. */
 const AGENT_TESTS = ["pi/pi", "acp/acp", "acp/flows", "mcp/conformance", "mcp/serving", "guide/guide", "attacks/rules", "attacks/addresses", "attacks/files", "attacks/guards", "attacks/keys", "attacks/own-files", "attacks/servers", "attacks/trust"].map((name) => `tests/${name}.test.mjs`);
-/** Test files of Node beside those of the packages. */
+/** Test files of Node outside the packages. */
 const SCRIPT_TESTS = ["scripts/docs/pictures.test.mjs", "scripts/docs/site.test.mjs", "scripts/cross/page.test.mjs", "tests/examples/examples.test.mjs", "tests/release/release.test.mjs", "tests/subagents/patterns.test.mjs"];
 
-/** Agents of the npm registry, which are installed on our packages. */
+/** Agents from the npm registry that are installed with our packages as overrides. */
 const OVERRIDE_TESTS = ["oh-my-pi", "pi", "qwen-code", "types"].map((name) => `tests/overrides/${name}.test.mjs`);
 
 const failures = [];
@@ -34,7 +35,10 @@ function nodeTests(files, atOnce) {
   return run("node", ["--test", `--test-concurrency=${atOnce}`, "--test-reporter=spec", ...files], { env });
 }
 
-/** Runs a command of `cargo xtask`. Not by that name, which builds the package alone: its dependencies would get other features, and be compiled twice. */
+/**
+ * Runs a command of `cargo xtask`, but without that alias, which builds only the package: its dependencies would get
+ * other features and be compiled twice.
+ */
 function xtask(command) {
   return run("cargo", ["run", "--quiet", "--bin", "xtask", "--", command], { env });
 }
@@ -52,7 +56,7 @@ async function installTools() {
   env.SINEW_ACP = await acpClient();
 }
 
-/** Everything that the steps write outside the checkout goes to one folder, which is deleted at the end. */
+/** Creates one folder for everything that the steps write outside the checkout. It is deleted at the end. */
 function prepareFolders() {
   const folder = useTemporaryFolder();
   env.SINEW_ACP_FRAMES = join(folder, "acp-frames");
@@ -69,7 +73,7 @@ async function testAll() {
   await step("rust", () => xtask("ci"), failures);
   env.SINEW_BIN = join(process.env.CARGO_TARGET_DIR ?? join(ROOT, "target"), "debug", "sinew");
   if (!failures.includes("rust")) await step("agent", () => nodeTests(AGENT_TESTS, 2), failures);
-  // From what the tests of Rust have compiled.
+  // Reuses what the Rust tests have compiled.
   await step("build", () => run("node", ["scripts/build.mjs", "--profile", "test"], { env }), failures);
   if (failures.includes("build")) return;
   const folders = ["natives", ...MORE_PACKAGES].map((name) => join(ROOT, "packages", name, "test"));
@@ -91,11 +95,11 @@ async function testMore() {
     await nodeTests(["scripts/docs/look.test.mjs"], 1);
   }, failures);
   await step("agents on our packages", async () => {
-    // From what the tests of Rust have compiled, if they ran before.
+    // Reuses what the Rust tests have compiled, if they ran before.
     await run("node", ["scripts/build.mjs", "--profile", "test"], { env });
     await nodeTests(OVERRIDE_TESTS, 1);
   }, failures);
-  // Half a minute each where the dependencies are compiled already, which they are for; what is not done in time is named.
+  // Takes half a minute each if the dependencies are compiled already. Targets that are not done in time are listed.
   await step("other systems", () => run("node", ["scripts/cross/run.mjs", "win32-x64", "darwin-arm64", "linux-arm64", "--check", "--if-ready", "--limit", "170"], { env }), failures);
 }
 
@@ -106,12 +110,12 @@ if (process.argv.includes("--help")) {
   try {
     await (more ? testMore() : testAll());
     console.log(`\n${bold(failures.length ? `failed: ${failures.join(", ")}` : more ? "all checks passed" : "all tests passed")}`);
-    // The checks have no counts.
+    // These checks have no counts.
     if (!more) console.log(`${counts.passed} passed, ${counts.failed + (failures.length && !counts.failed ? failures.length : 0)} failed`);
     if (counts.skipped) console.log(`${counts.skipped} of those that passed were skipped: what they run against is not installed`);
     process.exitCode = failures.length ? 1 : 0;
   } catch {
-    // The step has said why.
+    // The step has printed the reason.
     process.exitCode = 1;
   }
 }

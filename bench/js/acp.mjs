@@ -1,5 +1,5 @@
-// The agent inside an editor: from its start to its first answer, a new session, and a prompt from its sending to the first word
-// of the answer.
+// Measures the agent inside an editor: the time from its start to its first answer, a new session, and the time from
+// sending a prompt to the first word of the answer.
 //
 // Needs the program: `npm run build -- --agent`, or its path in SINEW_BIN.
 import { rmSync } from "node:fs";
@@ -28,7 +28,7 @@ export default async function (bench) {
       begun = process.hrtime.bigint();
       const { sessionId } = await editor.ask("session/new", { cwd, mcpServers: [] });
       times.session.push(since(begun));
-      // From the moment at which the provider has its request, whose answer is one piece.
+      // Starts when the provider has received the request. Its answer is one piece.
       state.asked = () => (begun = process.hrtime.bigint());
       await editor.ask("session/prompt", { sessionId, prompt: [{ type: "text", text: "hi" }] });
       times.update.push(said);

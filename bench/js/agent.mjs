@@ -1,4 +1,4 @@
-// The agent from its start to its first request and to its end, beside other agents on the same loopback server.
+// Measures the agent from its start to its first request and to its end, and other agents on the same loopback server.
 //
 // Needs the program: `npm run build -- --agent`, or its path in SINEW_BIN.
 import { spawn } from "node:child_process";
@@ -11,8 +11,9 @@ import { serve } from "../lib/provider.mjs";
 const ROUNDS = 11;
 
 /**
- * Runs a command: ms to the first request, ms to the end, exit code. With `weigh` the peak of its memory in MB too, where GNU
- * time is there; that program in between costs some ms, so the times of such a run count for nothing.
+ * Runs a command and returns the ms to the first request, the ms to the end, and the exit code. With `weigh`, also
+ * returns its peak memory in MB if GNU time is installed. GNU time itself takes some ms, so ignore the times of such
+ * a run.
  */
 function measure({ command, env, cwd }, state, weigh = false) {
   return new Promise((resolve) => {
@@ -20,7 +21,7 @@ function measure({ command, env, cwd }, state, weigh = false) {
     const since = () => Number(process.hrtime.bigint() - begun) / 1e6;
     let first;
     if (state) state.asked = () => (first ??= since());
-    // It knows the peak of the whole tree's largest process.
+    // It reports the peak of the largest process in the whole tree.
     const timed = weigh && existsSync("/usr/bin/time") ? ["/usr/bin/time", "-f", "peak %M", ...command] : command;
     const child = spawn(timed[0], timed.slice(1), { cwd, env: { PATH: process.env.PATH, HOME: env.HOME, ...env }, stdio: ["ignore", "pipe", "pipe"] });
     let errors = "";
@@ -53,7 +54,7 @@ export default async function (bench) {
   put("script.jsonl", `${JSON.stringify({ type: "turn", content: [{ text: "hi" }] })}\n`);
   const HOME = folder;
   const pi = program("@earendil-works/pi-coding-agent", "pi");
-  // It needs a newer Node than the benchmarks do.
+  // This agent needs a newer Node than the benchmarks.
   const node = program("node", "node") ?? process.execPath;
   const codex = program("@openai/codex", "codex");
   const agents = {

@@ -1,4 +1,4 @@
-// Checkpoints of a large tree, beside a hidden git repository as other agents keep it, and `git stash create`.
+// Measures checkpoints of a large tree against a hidden git repository, which other agents use, and `git stash create`.
 //
 // SINEW_BENCH_FILES sets the number of files (default: 20,000); the contract's numbers are for 80000,300000.
 import { execFileSync } from "node:child_process";
@@ -9,14 +9,14 @@ import { join } from "node:path";
 const SIZES = (process.env.SINEW_BENCH_FILES ?? "20000").split(",").map(Number);
 const CHANGED = 100;
 
-/** Text that compresses about as sources do: the same for each run. */
+/** Text that compresses about as well as source code. It is the same in each run. */
 function text(seed) {
   const lines = [];
   for (let at = 0; at < 20 + (seed % 400); at++) lines.push(`const value${(seed * 31 + at * 7) % 977} = call(${at}, ${seed % 113});`);
   return `${seed}\n${lines.join("\n")}\n`;
 }
 
-/** Milliseconds of one call. Each step is measured once: a second first checkpoint is none. */
+/** Milliseconds of one call. Each step is measured once, because a first checkpoint cannot be repeated. */
 async function once(work) {
   const begun = process.hrtime.bigint();
   const result = await work();

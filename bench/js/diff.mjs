@@ -1,4 +1,4 @@
-// Two versions of a source file as lines, words and a unified diff, beside jsdiff.
+// Compares two versions of a source file by lines, by words and as a unified diff, against jsdiff.
 
 /** A file of `lines` lines, of which every `step`-th differs between the versions. */
 function versions(lines, step) {

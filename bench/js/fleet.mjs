@@ -1,4 +1,5 @@
-// Twenty servers with a thousand tools behind the agent: what they cost in front of a request, in time, in memory and at rest.
+// Runs the agent with twenty servers that have a thousand tools, and measures what they add to a request and to memory,
+// the work of an idle session, and the time of a search for tools.
 //
 // Needs the program: `npm run build -- --agent`, or its path in SINEW_BIN.
 import { spawn } from "node:child_process";
@@ -13,10 +14,10 @@ import { home, serve } from "../lib/provider.mjs";
 const ROUNDS = 11;
 const SERVERS = 20;
 const TOOLS = 50;
-/** The time that a session is watched at rest. */
+/** How long an idle session is watched. */
 const REST_MS = 2000;
 
-/** A server with so many tools, each described as tools are. */
+/** A server with a given number of tools, each with a realistic description. */
 const SERVER = `
 import { createInterface } from "node:readline";
 const [name, count] = process.argv.slice(2);
@@ -51,7 +52,7 @@ class Session {
     });
   }
 
-  /** The next event of a type, or the response of an id. */
+  /** The next event of a type, or the response with an id. */
   next(key) {
     return new Promise((resolve) => this.#waiting.set(key, resolve));
   }
@@ -75,7 +76,7 @@ class Session {
     return Number(/^Pss:\s+(\d+)/m.exec(readFileSync(`/proc/${this.child.pid}/smaps_rollup`, "utf8"))[1]) / 1024;
   }
 
-  /** The times that its threads have gone to sleep, by thread. */
+  /** How often each of its threads has gone to sleep. */
   switches() {
     const tasks = `/proc/${this.child.pid}/task`;
     return new Map(readdirSync(tasks).map((task) => [task, Number(/^voluntary_ctxt_switches:\s+(\d+)/m.exec(readFileSync(join(tasks, task, "status"), "utf8"))[1])]));
@@ -127,7 +128,7 @@ export default async function (bench) {
       await without.prompt("hi");
       bench.fact("the same, in our memory, MB more than without servers", Number((session.memory() - without.memory()).toFixed(1)), "≤ 8");
       await without.end();
-      // A server that is connected and has nothing to say.
+      // A server that is connected and sends nothing.
       await session.ask("mcp_call", { server: "s0", tool: "do_s0_0", arguments: { owner: "a", project: "b" } });
       await rest(REST_MS);
       const before = session.switches();

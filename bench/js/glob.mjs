@@ -1,12 +1,12 @@
-// Listing a tree by a pattern, beside fast-glob, tinyglobby, fdir and rg as a process. SINEW_BENCH_TREE names the tree
-// (default: cargo's registry, some 20,000 files).
+// Lists the files of a tree that match a pattern, against fast-glob, tinyglobby, fdir and rg as a process.
+// SINEW_BENCH_TREE sets the tree (default: cargo's registry, about 20,000 files).
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { ripgrep } from "../../scripts/lib/tools.mjs";
 
-/** The tree that is searched; undefined where there is none. */
+/** The tree that is searched; undefined if there is none. */
 export function tree() {
   const path = process.env.SINEW_BENCH_TREE ?? join(homedir(), ".cargo", "registry", "src");
   return existsSync(path) ? path : undefined;
@@ -44,7 +44,7 @@ export default async function (bench) {
   await aborts(bench, path);
 }
 
-/** From `abort()` to the settled promise, over 200 calls that are aborted at different moments. */
+/** The times from `abort()` to the settled promise, for 200 calls that are aborted at different moments. */
 async function aborts(bench, path) {
   const { glob } = bench.natives;
   const waits = [];

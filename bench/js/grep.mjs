@@ -1,6 +1,6 @@
-// Search of files and text: beside rg as a process (its start included), beside plain JavaScript, beside the regex of the host.
+// Searches files and text, against rg as a process (including its start), plain JavaScript, and the host's regexes.
 //
-// SINEW_BENCH_TREE names the tree (default: the sources in the cargo registry).
+// SINEW_BENCH_TREE sets the tree (default: the sources in the cargo registry).
 import { execFile } from "node:child_process";
 import { existsSync, promises as fs } from "node:fs";
 import { homedir } from "node:os";
@@ -14,7 +14,7 @@ export function tree() {
   return process.env.SINEW_BENCH_TREE ?? (existsSync(cargo) ? cargo : ROOT);
 }
 
-/** Runs rg and takes its output, as a tool would. */
+/** Runs rg and reads its output, as a tool would. */
 export function output(program, args) {
   return new Promise((resolve, reject) => {
     execFile(program, args, { maxBuffer: 2 ** 30, encoding: "buffer" }, (error, stdout) => {
@@ -24,7 +24,7 @@ export function output(program, args) {
   });
 }
 
-/** A search as one writes it without a library: walk, read, split, test. */
+/** A search as you would write it without a library: walk, read, split, test. */
 async function plain(regex, folder) {
   const found = [];
   for (const entry of await fs.readdir(folder, { withFileTypes: true })) {
@@ -92,7 +92,7 @@ export default async function (bench) {
       { targets: { rg: 0.9 }, rounds: 7, note: `${totalMatches} matches in ${filesSearched} files` },
     );
   }
-  // Apart from the others: what it leaves behind is collected while the next one runs, on a core that is missing then.
+  // Runs separately: its garbage is collected on another core while the next contender runs, which would slow that one.
   await bench.compare(
     "the same regex beside plain JavaScript",
     { sinew: () => grep({ pattern: cases[1][1], path }), "plain JavaScript": () => plain(new RegExp(cases[1][1]), path) },

@@ -1,7 +1,8 @@
-// How times grow with a tree: made texts at four sizes, and each row fitted as a power of the number of files.
+// Measures how times grow with the size of a tree: generated texts at four sizes. Each row is fitted as a power of the
+// number of files.
 //
-// It runs only when it is named. SINEW_BENCH_SIZES names other sizes; the last of the usual four takes 5 GB of disk and some minutes.
-// With --save the rows are drawn: docs/images/growth.svg.
+// Runs only if you name it. SINEW_BENCH_SIZES sets other sizes; the largest default size takes 5 GB of disk space and
+// some minutes. With --save it draws docs/images/growth.svg.
 import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync, readdirSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -15,13 +16,13 @@ const SIZES = (process.env.SINEW_BENCH_SIZES ?? "1000,10000,100000,1000000").spl
 const FILES_PER_FOLDER = 20;
 const FOLDERS_PER_FOLDER = 50;
 const RARE = "zq_rare_name";
-/** One file in so many holds the rare word, but for the first few: four files do, whatever the size. */
+/** The files that contain the rare word: four, whatever the size. */
 const RARE_FILES = new Set([3, 250, 500, 900]);
 const ROUNDS = 5;
-/** No row of ours grows faster than the files, but for what caches of the processor make of it. */
+/** The largest power allowed for our rows: they grow with the number of files, plus some effect of processor caches. */
 const MOST_POWER = 1.1;
 
-/** Numbers that look random, the same each time. */
+/** Pseudo-random numbers, the same in each run. */
 function dice(seed) {
   let state = seed;
   return (limit) => {
@@ -37,7 +38,7 @@ function words() {
   return Array.from({ length: 5000 }, () => Array.from({ length: 2 + next(3) }, () => SYLLABLES[next(SYLLABLES.length)]).join(""));
 }
 
-/** Adds the files from `first` up to `end`: a kilobyte of words each, twenty in a folder, fifty folders in another. */
+/** Adds the files from `first` up to `end`: a kilobyte of words each, twenty per folder, fifty folders per parent. */
 function grow(root, vocabulary, first, end) {
   let folder;
   for (let file = first; file < end; file++) {
@@ -65,8 +66,8 @@ async function median(work, rounds = ROUNDS) {
 }
 
 /**
- * The medians of works that take turns: the first to read a file pays for it, so one round is not counted. A work that gives a
- * function has it called when its time is taken.
+ * The median times of `works`, which take turns. The first round is not counted, because files are not yet cached in
+ * it. If a work returns a function, the function is called after the time is taken.
  */
 async function turns(works, rounds) {
   const names = Object.keys(works);
@@ -82,7 +83,7 @@ async function turns(works, rounds) {
   return Object.fromEntries(names.map((name) => [name, times[name].sort((a, b) => a - b)[rounds >> 1]]));
 }
 
-/** The rows of one size, in milliseconds, and what it takes of memory and disk. */
+/** The rows of one size, in milliseconds, and the memory and disk space that it takes. */
 async function measure({ Workspace, fuzzyFind, glob, grep }, path, cacheDir, rg) {
   const rare = { pattern: RARE };
   const find = { query: "merstoka9", maxResults: 20 };
@@ -115,7 +116,7 @@ async function measure({ Workspace, fuzzyFind, glob, grep }, path, cacheDir, rg)
   return { indexed, mode, unwatched, rows, memory: memory / 1e6, disk: disk / textBytes };
 }
 
-/** The line a·n^b that is nearest to the points in logarithms. */
+/** Fits a·n^b to the points by least squares of the logarithms. */
 export function fit(points) {
   const [xs, ys] = [points.map(([n]) => Math.log(n)), points.map(([, ms]) => Math.log(ms))];
   const mean = (list) => list.reduce((sum, value) => sum + value, 0) / list.length;
@@ -126,7 +127,7 @@ export function fit(points) {
 
 const COLOURS = ["#8a8f98", "#c9803a", "#b0413e", "#2f7ed8", "#7b4fb5", "#a07bd0", "#5a9e54", "#17838f", "#d0a52f", "#333333"];
 
-/** Both axes in powers of ten, a dot for each measurement, a line for each fit. */
+/** Draws a chart with logarithmic axes, a dot for each measurement, and a line for each fit. */
 export function draw(series) {
   const [width, height, left, top, bottom, legend] = [920, 470, 90, 30, 50, 290];
   const all = series.flatMap(({ points }) => points);

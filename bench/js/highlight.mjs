@@ -1,4 +1,4 @@
-// Source code of every language that the addon names, beside highlight.js where that knows it too.
+// Highlights source code of every language that the addon supports, against highlight.js if it supports it too.
 import { readFileSync, readdirSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
@@ -8,23 +8,23 @@ const NAMES = ["comment", "keyword", "function", "variable", "string", "number",
 const COLORS = Object.fromEntries(NAMES.map((name, index) => [name, `\x1b[38;5;${index + 1}m`]));
 const SNIPPETS = join(ROOT, "crates/sinew-highlight/tests/snippets");
 
-/** Names of languages that highlight.js calls something else. */
+/** Languages that have another name in highlight.js. */
 const THEIR_NAMES = { asm: "x86asm", batch: "dos", html: "xml", jinja: "django", objcpp: "objectivec", pascal: "delphi", tsx: "typescript" };
 
 /** Languages whose code looks like that of another one. */
 const SAMPLES = { objcpp: "objc", purescript: "haskell", racket: "scheme", systemverilog: "verilog" };
 
-/** Languages that the slower highlighters are timed for. */
+/** Languages for which the slower highlighters are timed too. */
 const ALL_PEERS = ["javascript", "c", "typescript", "rust", "python"];
 
-/** Code of a size: a sample over and over, with other names and numbers each time. */
+/** Code of a given size: a sample repeated with other names and numbers each time. */
 function repeat(sample, bytes) {
   let code = "";
   for (let part = 0; code.length < bytes; part++) code += sample.replaceAll("item", `item${part % 97}`).replaceAll("42", String(part));
   return code;
 }
 
-/** The code of the lexers' tests: every other line of a table is one of code. */
+/** The code from the tables of the lexer tests, in which every other line is code. */
 function samples() {
   const found = new Map();
   for (const file of readdirSync(SNIPPETS)) {
@@ -64,7 +64,8 @@ export default async function (bench) {
       "pi-natives": all && peer?.highlightCode && (() => peer.highlightCode(code, lang, COLORS)),
     }, { targets: { "highlight.js": all ? 0.33 : 0.5, "cli-highlight": 0.1, shiki: 0.1, "pi-natives": 0.5 }, rounds: 5 });
   }
-  // What highlight.js does not know, or has no sample here: how long a megabyte of it keeps the event loop.
+  // Languages that highlight.js does not support or that have no sample here: how long a megabyte blocks the event
+  // loop.
   for (const lang of rest) {
     const code = repeat(codes.get(SAMPLES[lang] ?? lang) ?? codes.get("c"), 1_000_000);
     bench.natives.highlightCode("", lang, COLORS);

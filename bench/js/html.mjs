@@ -1,6 +1,6 @@
-// A page of 500 KB as Markdown, beside turndown, and turndown's drop-in beside it.
+// Converts a page of 500 KB to Markdown, against turndown; also with our drop-in for turndown.
 
-/** An encyclopedia article, over and over: headings, paragraphs with links and emphasis, lists, tables, code. */
+/** A repeated encyclopedia article: headings, paragraphs with links and emphasis, lists, tables, code. */
 function page(bytes) {
   const words = "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi omicron pi rho sigma tau upsilon".split(" ");
   let html = "<!DOCTYPE html><html><head><title>Page</title><style>p { margin: 0 }</style></head><body><nav><ul><li><a href='/'>Home</a></ul></nav>";

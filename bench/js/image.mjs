@@ -1,6 +1,6 @@
-// A photograph of 4000×3000 made 2000 wide and written as JPEG, beside sharp and jimp.
+// Resizes a photograph of 4000×3000 to a width of 2000 and writes it as JPEG, against sharp and jimp.
 
-/** Something like a photograph: smooth areas, edges, a little noise. */
+/** An image that resembles a photograph: smooth areas, edges, a little noise. */
 function photograph(width, height) {
   const rgb = Buffer.alloc(width * height * 3);
   let seed = 1;

@@ -1,7 +1,8 @@
-// Searches of a workspace beside ripgrep (as a process, its start included), beside the plain calls, and beside another index.
+// Searches a workspace, against ripgrep (as a process, including its start), the calls without an index, and another
+// index.
 //
-// SINEW_BENCH_TREE names the tree (default: the sources in the cargo registry). The patterns are those of C and Rust sources; the
-// sources of Linux, which Debian packages as linux-source-6.1, are what the targets were set for.
+// SINEW_BENCH_TREE sets the tree (default: the sources in the cargo registry). The patterns suit C and Rust sources.
+// The targets were set for the sources of Linux, which Debian packages as linux-source-6.1.
 import { appendFileSync, mkdtempSync, rmSync, statSync, readdirSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -9,7 +10,7 @@ import { ripgrep } from "../../scripts/lib/tools.mjs";
 import { workspaceMemory } from "../lib/workspace-memory.mjs";
 import { output, tree } from "./grep.mjs";
 
-/** A pattern, its options, and the most that it may take beside ripgrep. */
+/** A pattern, its options, and the largest time allowed relative to ripgrep. */
 const SEARCHES = [
   ["no match", { pattern: "zq_not_there_42" }, 0.02],
   ["a rare word", { pattern: "spi_nor_read_sfdp" }, 0.03],
@@ -25,7 +26,7 @@ function bytesBelow(folder) {
   return entries.filter((entry) => entry.isFile()).reduce((sum, entry) => sum + statSync(join(entry.parentPath, entry.name)).size, 0);
 }
 
-/** Another index, warmed up; undefined where it does not load here. */
+/** Another index, warmed up; undefined if it does not load here. */
 async function finder(bench, path) {
   const { FileFinder } = (await bench.optional("@ff-labs/fff-node")) ?? {};
   const made = FileFinder?.create({ basePath: path });
@@ -67,7 +68,7 @@ export default async function (bench) {
     const contenders = { sinew: () => workspace.grep(options), rg: asRg(options), plain: () => grep({ ...options, path }) };
     await bench.compare(name, contenders, { targets: { rg: target }, rounds: 5, note });
   }
-  // Apart from the others: what its rows leave behind is collected while the next one runs.
+  // Runs separately, because its garbage is collected while the next contender runs.
   const other = await finder(bench, path);
   for (const [name, options] of other ? SEARCHES : []) {
     const note = `fff finds ${other.grep(options).totalMatched}`;
@@ -88,7 +89,7 @@ export default async function (bench) {
   const find = { query: "schedcore", maxResults: 20 };
   await bench.compare("fuzzyFind", { sinew: () => workspace.fuzzyFind(find), plain: () => fuzzyFind({ ...find, path }) }, { targets: { plain: 0.15 }, rounds: 5 });
 
-  // A file of the bench's own, in the tree for a moment.
+  // A file that the benchmark adds to the tree and removes afterwards.
   const own = join(path, `sinew-bench-${process.pid}.c`);
   writeFileSync(own, "int one;\n");
   const rare = SEARCHES[1][1];

@@ -1,5 +1,5 @@
-// Keys, beside the parser one would write in JavaScript: a map of what terminals send, and a regular expression for the
-// rest. The sequences are made anew, as input is: none of them is a constant whose hash is known.
+// Parses keys, against the parser you would write in JavaScript: a map of what terminals send, and a regular expression
+// for the rest. The sequences are new strings, as input is, so that the engine has not hashed them yet.
 
 const NAMED = {
   "\x1b[A": "up", "\x1b[B": "down", "\x1b[C": "right", "\x1b[D": "left", "\x1b[H": "home", "\x1b[F": "end",
@@ -34,7 +34,7 @@ export default async function (bench) {
   const { matchesKey, parseKey } = bench.natives;
   const peer = bench.peers ? (await bench.optional("@oh-my-pi/pi-natives")) : undefined;
   for (const sequence of SEQUENCES) {
-    // A terminal's chunk is a new string each time.
+    // A chunk from a terminal is a new string each time.
     const chunks = Array.from({ length: 64 }, () => Buffer.from(sequence, "latin1").toString("latin1"));
     let turn = 0;
     const next = () => chunks[turn++ & 63];

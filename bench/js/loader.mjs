@@ -1,4 +1,4 @@
-// The cost of loading the package: processor time and memory of a fresh process, beside one that loads nothing.
+// Measures loading the package: processor time and memory of a new process, against one that loads nothing.
 import { spawnSync } from "node:child_process";
 import { createRequire } from "node:module";
 import { statSync } from "node:fs";
@@ -7,7 +7,7 @@ import { ROOT } from "../../scripts/lib/steps.mjs";
 
 const ROUNDS = 21;
 
-/** Runs a script in a fresh process; it prints one JSON value. */
+/** Runs a script in a new process and returns the JSON value that it prints. */
 function ask(script, args = []) {
   const { stdout, stderr, status } = spawnSync(process.execPath, [...args, "-e", script], { cwd: ROOT, encoding: "utf8", env: { ...process.env, SINEW_DEV: "" } });
   if (status !== 0) throw new Error(stderr);
@@ -18,7 +18,7 @@ function median(list) {
   return [...list].sort((a, b) => a - b)[list.length >> 1];
 }
 
-/** Medians of each script, taking turns. */
+/** The medians of each script. The scripts take turns. */
 function turns(scripts, args) {
   const values = Object.fromEntries(Object.keys(scripts).map((name) => [name, []]));
   for (let round = 0; round < ROUNDS; round++) {
@@ -42,7 +42,7 @@ export default async function (bench) {
       }
     })
     .find(Boolean);
-  // Processor time: in a fresh process, wall time tells of the other programs of the machine.
+  // Processor time, because the elapsed time of a new process depends on what else the machine does.
   const timed = (work) => `const t = process.cpuUsage(); ${work}; const { user, system } = process.cpuUsage(t); console.log((user + system) / 1000);`;
   const file = JSON.stringify(addon);
   const ms = turns({ package: timed(`require(${path})`), addon: timed(`require(${file})`) });

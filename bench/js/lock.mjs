@@ -1,4 +1,4 @@
-// A lock on a file, taken and released, beside proper-lockfile.
+// Takes and releases a lock on a file, against proper-lockfile.
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

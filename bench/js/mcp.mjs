@@ -1,8 +1,8 @@
-// Our tools through the Model Context Protocol: beside the same search without a protocol, from the start of the server, and
-// what a server that floods costs our client.
+// Measures our tools over the Model Context Protocol: a call against the same search without the protocol, the start of
+// the server, and the memory of our client when a server floods it.
 //
-// Needs the program: `npm run build -- --agent`, or its path in SINEW_BIN. SINEW_BENCH_TREE names the tree that is searched
-// (default: the sources of this repository).
+// Needs the program: `npm run build -- --agent`, or its path in SINEW_BIN. SINEW_BENCH_TREE sets the tree that is
+// searched (default: the sources of this repository).
 import { spawn } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -12,7 +12,7 @@ import { Client } from "../lib/mcp-client.mjs";
 import { median, sinew } from "../lib/program.mjs";
 
 const STARTS = 25;
-/** Found in a few places, so that the search is what takes the time, and no rows are cut. */
+/** Matches in few places, so that most of the time goes to the search and no rows are cut. */
 const PATTERN = "fn (overflowing|parse|decode)_\\w+_\\w+\\(";
 
 const tree = () => process.env.SINEW_BENCH_TREE ?? join(ROOT, "crates");
@@ -27,7 +27,7 @@ async function start(command, args, env) {
   return ms;
 }
 
-/** A server that writes this many MB without the end of a line, and goes on as if nothing were. */
+/** A server that writes this many MB without a line end and then continues normally. */
 const FLOOD = `
 import { createInterface } from "node:readline";
 const megabytes = Number(process.argv[2]);
@@ -49,7 +49,7 @@ for await (const line of createInterface({ input: process.stdin })) {
 }
 `;
 
-/** The peak of our own memory in MB while we ask such a server for its tools; undefined where there is no /proc. */
+/** Our peak memory in MB while we ask such a server for its tools; undefined if there is no /proc. */
 async function peak(program, folder, env, megabytes) {
   if (!existsSync("/proc/self/status")) return undefined;
   writeFileSync(join(folder, "flood.mjs"), FLOOD);
@@ -60,7 +60,7 @@ async function peak(program, folder, env, megabytes) {
   let said = "";
   child.stderr.on("data", (data) => (said += data));
   let most;
-  // The kernel keeps the peak: the last look before the end sees nearly all of it.
+  // The kernel records the peak, so the last reading before the end is close to the final one.
   const look = setInterval(() => {
     const found = /VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, { encoding: "utf8", flag: "r" }));
     if (found) most = Number(found[1]) / 1024;

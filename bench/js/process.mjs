@@ -1,8 +1,8 @@
-// Listing and ending a tree of processes, beside what `ps` tells a program.
+// Lists and ends a tree of processes, against a program that runs `ps`.
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 
-/** The descendants of a process as packages without an addon find them: run `ps` and follow the parents. */
+/** Finds the descendants of a process as packages without an addon do: runs `ps` and follows the parents. */
 function byPs(pid) {
   const rows = execFileSync("ps", ["-A", "-o", "pid=,ppid="], { encoding: "utf8" }).trim().split("\n").map((row) => row.trim().split(/\s+/).map(Number));
   const found = [pid];

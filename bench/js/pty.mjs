@@ -1,4 +1,4 @@
-// 50 MB through a pseudo-terminal, beside node-pty.
+// Reads 50 MB from a pseudo-terminal, against node-pty.
 const COMMAND = "stty -opost; head -c 52428800 /dev/zero | tr '\\0' x";
 
 export default async function (bench) {

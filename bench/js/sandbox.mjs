@@ -1,6 +1,8 @@
-// Measures the time that a sandbox adds to a command, beside the sandboxes of other agents and the tool that most of them use.
+// Measures the time that a sandbox adds to a command, against the sandboxes of other agents and the tool that most of
+// them use.
 //
-// SINEW_BENCH_FILES sets the number of files of the tree that masks and globs search (default: 20,000); the contract's numbers are for 300,000.
+// SINEW_BENCH_FILES sets the number of files in the tree that masks and globs search (default: 20,000). The numbers in
+// the contract are for 300,000.
 import { spawn, spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -11,7 +13,7 @@ const FILES = Number(process.env.SINEW_BENCH_FILES ?? 20_000);
 const GLOBS = 40;
 const ROUNDS = 40;
 
-/** Runs a program without output to its end; rejects unless it succeeds. */
+/** Runs a program to its end and discards its output; rejects unless it succeeds. */
 function spawned(file, args, options) {
   return new Promise((resolve, reject) => {
     const child = spawn(file, args, { stdio: "ignore", ...options });
@@ -20,14 +22,14 @@ function spawned(file, args, options) {
   });
 }
 
-/** True if a sandbox of another project works on this machine, which may forbid what it needs. */
+/** Tells whether a sandbox of another project works on this machine, which may forbid what it needs. */
 function runs(name, file, args, options) {
   const { status, stderr = "", error } = spawnSync(file, args, { encoding: "utf8", timeout: 30_000, ...options });
   if (status !== 0) console.log(`  ${name} does not run here: ${error?.message ?? (stderr.trim().split("\n").at(-1) || `status ${status}`)}`);
   return status === 0;
 }
 
-/** The commands of others that run `true` in a directory that alone is writable, without network. */
+/** The commands of other sandboxes that run `true` without network, with one writable directory. */
 async function others(bench, root, settings) {
   const found = {};
   const mounts = ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--bind", root, root, "--unshare-net", "--unshare-pid", "--die-with-parent", "true"];
@@ -48,7 +50,7 @@ function median(list) {
   return [...list].sort((a, b) => a - b)[list.length >> 1];
 }
 
-/** Median milliseconds of each command, taking turns. */
+/** The median milliseconds of each command. The commands take turns. */
 async function turns(commands) {
   const times = Object.fromEntries(Object.keys(commands).map((name) => [name, []]));
   for (let round = 0; round <= ROUNDS; round++) {
@@ -98,7 +100,7 @@ export default async function (bench) {
     }
     const command = (sandbox) => () => run(["true"], { cwd: root, ...(sandbox && { sandbox }) });
     const peers = await others(bench, root, settings);
-    // The others apart: a command that follows a slow program is slower itself.
+    // The others run separately, because a command that follows a slow program is slower itself.
     const usual = { ...(await turns({ alone: command(), workspace: command(plain), masks: command(masked), globs: command(globbed) })), ...(await turns(peers)) };
     const shown = (ms) => ms.toFixed(2);
     bench.fact("`true` without a sandbox, ms", shown(usual.alone));

@@ -1,4 +1,4 @@
-// Sessions: opening files of 50 MB to 1 GB, in time and in memory, and listing 10,000.
+// Measures the time and memory of opening session files of 50 MB to 1 GB, and of listing 10,000 sessions.
 //
 // Needs the program: `npm run build -- --agent`, or its path in SINEW_BIN.
 import { spawnSync } from "node:child_process";

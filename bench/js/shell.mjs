@@ -1,4 +1,4 @@
-// Commands in a shell that lives and in one of their own, beside starting `bash -c` from Node.
+// Runs commands in a persistent shell and each in a new one, against starting `bash -c` from Node.
 import { spawn } from "node:child_process";
 
 function spawned(command) {
@@ -38,7 +38,7 @@ export default async function (bench) {
   await shell.close();
 }
 
-/** The most by which the resident memory of this process grows while much is printed. */
+/** The largest growth of this process's resident memory while a command prints a lot. */
 async function growth(bench, command) {
   globalThis.gc?.();
   const before = process.memoryUsage.rss();
@@ -47,7 +47,7 @@ async function growth(bench, command) {
   bench.fact("growth of resident memory with 100 MB of output", `${((most - before) / 2 ** 20).toFixed(1)} MiB`, "16 MiB");
 }
 
-/** From `abort()` to the settled promise, the worst of some. */
+/** The longest time from `abort()` to the settled promise, of some calls. */
 async function stops(bench, whom, command, limit) {
   let worst = 0;
   for (let round = 0; round < 5; round++) {

@@ -1,4 +1,4 @@
-// Terminal text: lines as a terminal UI draws them, short and long, beside the packages that users pick.
+// Measures, wraps and cuts terminal text: short and long lines of a terminal UI, against the packages that users pick.
 import { deepStrictEqual } from "node:assert";
 import fastStringWidth from "fast-string-width";
 import stringWidth from "string-width";
@@ -12,7 +12,7 @@ const LONG = `${MIXED} `.repeat(Math.ceil((24 * 1024) / (MIXED.length + 1)));
 const PROSE = `${ASCII} `.repeat(Math.ceil((24 * 1024) / (ASCII.length + 1)));
 
 export default async function (bench) {
-  // As an import binds them: without a look-up in the package for each call.
+  // Bound once, as an import does it, so that no call looks them up in the package.
   const { visibleWidth, wrapTextWithAnsi, truncateToWidth, sliceWithWidth, extractSegments, sanitizeText } = bench.natives;
   const peer = bench.peers ? (await bench.optional("@oh-my-pi/pi-natives")) : undefined;
   const has = (name, work) => (typeof peer?.[name] === "function" ? work : undefined);

@@ -136,11 +136,12 @@ export default async function (bench) {
   const common = { PATH: process.env.PATH, HOME: folder, TERM: "xterm-256color", LANG: "C.UTF-8" };
   const pi = program("@earendil-works/pi-coding-agent", "pi");
   const codex = program("@openai/codex", "codex");
-  // Whatever it would fetch besides, it asks a port at which nobody answers.
+  // Sends its other requests to a port where nothing answers.
   const alone = { HTTPS_PROXY: "http://127.0.0.1:1", HTTP_PROXY: "http://127.0.0.1:1", NO_PROXY: "127.0.0.1" };
   const node = program("node", "node") ?? process.execPath;
   const agents = [
-    // The row of the state is painted by what changed of it, so its word may not come whole; the share of the context does.
+    // The status row is repainted only where it changed, so its words may arrive in parts. The share of the context
+    // arrives whole.
     { name: "sinew", cwd, env: { ...common, SINEW_HOME: join(folder, "sinew") }, command: [own, "--model", "local/m"], shown: " % " },
     pi && { name: "pi", cwd, env: { ...common, PI_CODING_AGENT_DIR: join(folder, "pi"), PI_OFFLINE: "1" }, command: [node, pi, "--provider", "local", "--model", "m"], shown: "(auto)" },
     codex && { name: "codex", cwd, env: { ...common, ...alone, CODEX_HOME: join(folder, "codex") }, command: [node, codex], shown: "shortcuts", isAlone: true },

@@ -1,5 +1,5 @@
-// The cost of a turn beside its model and its tools: turns of a scripted model in a session of 2,000 messages and in an
-// empty one, and the difference.
+// Measures what a turn takes apart from its model and its tools: turns of a scripted model in a session of 2,000
+// messages and in an empty one, and the difference.
 //
 // Needs the program: `npm run build -- --agent`, or its path in SINEW_BIN.
 import { spawn } from "node:child_process";

@@ -1,6 +1,8 @@
-// Watches of a large tree, beside chokidar and @parcel/watcher: the time until everything is watched, and until changes are reported.
+// Watches a large tree, against chokidar and @parcel/watcher: the time until everything is watched, and until changes
+// are reported.
 //
-// SINEW_BENCH_FILES sets the number of files (default: 20,000); the contract's numbers are for 80,000 and 300,000, which separate with commas.
+// SINEW_BENCH_FILES sets the number of files (default: 20,000), or several numbers separated by commas. The numbers in
+// the contract are for 80000,300000.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -9,7 +11,10 @@ const SIZES = (process.env.SINEW_BENCH_FILES ?? "20000").split(",").map(Number);
 const CHANGED = 100;
 const ROUNDS = 5;
 
-/** Watchers by name. `open(root, each)` resolves once everything is watched, with what closes it; `each` gets the absolute path of a change. */
+/**
+ * The watchers by name. `open(root, each)` resolves once everything is watched, with a function that closes it. `each`
+ * is called with the absolute path of a change.
+ */
 async function watchers(bench) {
   const { watch } = bench.natives;
   const chokidar = await bench.optional("chokidar");
@@ -39,7 +44,7 @@ function median(list) {
   return [...list].sort((a, b) => a - b)[list.length >> 1];
 }
 
-/** Milliseconds until a watcher is ready, and from the first write to the report of the last of the changed files. */
+/** Milliseconds until a watcher is ready, and from the first write until the last changed file is reported. */
 async function measure(open, root, round) {
   const missing = new Set();
   let all;

@@ -1,12 +1,12 @@
 import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 
-/** A client of a server as a program: lines go out, answers come back. */
+/** A client of a server that runs as a program: it writes requests as lines and reads the answers. */
 export class Client {
   #next = 1;
   #waiting = new Map();
 
-  /** `onRequest` hears of what the program sends by itself. */
+  /** `onRequest` is called with requests that the program sends. */
   constructor(command, args, env, onRequest) {
     this.child = spawn(command, args, { env, stdio: ["pipe", "pipe", "inherit"] });
     createInterface({ input: this.child.stdout }).on("line", (line) => {

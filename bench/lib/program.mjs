@@ -1,15 +1,16 @@
-// The program that the benchmarks of the agent run, and what they make of its times.
+// Finds the program that the benchmarks of the agent run, and evaluates its times.
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { ROOT } from "../../scripts/lib/steps.mjs";
 
-// Folders in which builds for this machine leave an optimised program: a variant of `npm run build -- --agent`, or cargo.
+// The folders in which builds for this machine put an optimised program: a variant of `npm run build -- --agent`, or
+// cargo.
 const BUILT = ["modern", "baseline", "plain", ""].flatMap((variant) => ["release", "quick"].map((profile) => join(variant, profile)));
 
 /**
- * The program: SINEW_BIN, else the newest that a build with optimisations left, else the one in `dist`, which may be one
- * without. Where there is none, undefined and a hint on the screen.
+ * The path of the program: SINEW_BIN, else the newest optimised build, else the one in `dist`, which may not be
+ * optimised. If there is none, prints a hint and returns undefined.
  */
 export function sinew(root = ROOT, env = process.env) {
   if (env.SINEW_BIN) return env.SINEW_BIN;
@@ -22,7 +23,7 @@ export function sinew(root = ROOT, env = process.env) {
   return found;
 }
 
-/** The program of a package of the benchmarks; undefined where it is not installed. */
+/** The program of a package of the benchmarks; undefined if it is not installed. */
 export function program(name, bin) {
   for (const folder of createRequire(import.meta.url).resolve.paths(name) ?? []) {
     const file = join(folder, name, "package.json");
@@ -33,5 +34,5 @@ export function program(name, bin) {
   return undefined;
 }
 
-/** The middle of the numbers; of an even count the upper one of the two. */
+/** The median of the numbers; for an even count, the upper of the two in the middle. */
 export const median = (list) => [...list].sort((a, b) => a - b)[list.length >> 1];

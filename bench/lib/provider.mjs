@@ -1,4 +1,4 @@
-// A provider on this machine that gives one short answer to everything.
+// A provider on this machine that gives the same short answer to every request.
 import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { tmpdir } from "node:os";
@@ -7,7 +7,7 @@ import { join } from "node:path";
 const sse = (events) => events.map((event) => (typeof event === "string" ? `data: ${event}\n\n` : `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`)).join("");
 const message = { type: "message", id: "m", role: "assistant", status: "completed", content: [{ type: "output_text", text: "hi", annotations: [] }] };
 const usage = { input_tokens: 8, input_tokens_details: null, output_tokens: 2, output_tokens_details: null, total_tokens: 10 };
-/** A short answer in the words of each protocol. */
+/** A short answer in the format of each protocol. */
 const ANSWERS = {
   "/chat/completions": sse([
     JSON.stringify({ id: "c", object: "chat.completion.chunk", model: "m", choices: [{ index: 0, delta: { role: "assistant", content: "hi" } }] }),
@@ -24,7 +24,7 @@ const ANSWERS = {
   ]),
 };
 
-/** Listens on the own machine; `asked` is called when a request for an answer has arrived. */
+/** Listens on this machine. `asked` is called when a request for an answer has arrived. */
 export async function serve() {
   const state = { asked: undefined };
   const server = createServer((request, response) => {
@@ -39,7 +39,7 @@ export async function serve() {
   return { server, state, url: `http://127.0.0.1:${server.address().port}/v1` };
 }
 
-/** A folder of the machine's temporary files that has a project and an agent's settings, in which `local/m` is the model at `url`. */
+/** Creates a temporary folder with a project and an agent's settings, in which `local/m` is the model at `url`. */
 export function home(name, url) {
   const folder = mkdtempSync(join(tmpdir(), `${name}-bench-`));
   const cwd = join(folder, "project");

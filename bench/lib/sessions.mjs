@@ -1,4 +1,4 @@
-// Session files of any size, for benches.
+// Writes session files of any size for benchmarks.
 import { closeSync, openSync, writeSync } from "node:fs";
 
 export const MB = 1024 * 1024;
@@ -21,14 +21,16 @@ export function turn(at, bytes) {
   return messages.map((message, n) => ({ type: "message", id: id(at + n), parentId: parent(at + n), timestamp: time(at + n), message }));
 }
 
-/** A question and an answer of 250 bytes each: as many messages as a file of its size can have. */
+/** A question and an answer of 250 bytes each, for a file with very many messages. */
 export function talk(at) {
   const [question, , , answer] = turn(at, 0);
   const messages = [{ ...question.message, content: [{ type: "text", text: `${question.message.content} `.repeat(4) }] }, answer.message];
   return messages.map((message, n) => ({ type: "message", id: id(at + n), parentId: at + n === 0 ? null : id(at + n - 1), timestamp: time(at + n), message }));
 }
 
-/** Writes a session of `size` bytes, made of what `next` gives; with `compacted` only its last 50 entries are live. */
+/**
+ * Writes a session of `size` bytes from the entries that `next` returns. With `compacted`, only the last 50 are live.
+ */
 export function write(path, cwd, size, next, compacted) {
   const file = openSync(path, "w");
   let lines = [];

@@ -130,7 +130,7 @@ def press(terminal, count):
     """Types letters, each when the one before was shown; milliseconds and bytes of each."""
     times, sizes = [], []
     for at in range(count):
-        # Every 40 letters the line is emptied, so that it stays one row.
+        # The line is cleared after every 40 letters, so that it stays one row.
         if at % 40 == 39:
             terminal.send(b"\x15")
             terminal.quiet(0.05, 1)
@@ -197,7 +197,7 @@ def stream(job, terminal):
 
 def idle(job, terminal):
     terminal.until(job["shown"].encode())
-    # Threads for calls that block end after ten seconds without one.
+    # Threads for blocking calls end after ten idle seconds.
     terminal.quiet(12.0)
     before, bytes_before = switches(terminal.pid), len(terminal.seen)
     end = time.monotonic() + job["seconds"]

@@ -1,5 +1,6 @@
-// node --expose-gc workspace-memory.mjs TREE CACHE: prints how many bytes a workspace on the kept index of a tree takes after one
-// search and one question for a name. A process of its own, because one that worked before has memory left from that.
+// node --expose-gc workspace-memory.mjs TREE CACHE: prints how many bytes a workspace with the saved index of a tree
+// takes after one search and one search for a name. It is a separate process, because earlier work leaves memory
+// behind.
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -8,10 +9,10 @@ import { fileURLToPath } from "node:url";
 
 const THIS = fileURLToPath(import.meta.url);
 
-/** The bytes that a workspace on the index in `cacheDir` takes, asked of another process. */
+/** The bytes that a workspace with the index in `cacheDir` takes, measured in another process. */
 export const workspaceMemory = (path, cacheDir) => Number(execFileSync(process.execPath, ["--expose-gc", THIS, path, cacheDir]));
 
-/** The bytes of this process that are not of files. */
+/** The resident bytes of this process that are not mapped from files. */
 const resident = () => Number(/RssAnon:\s+(\d+)/.exec(readFileSync("/proc/self/status", "utf8"))[1]) * 1024;
 
 if (process.argv[1] === THIS) {

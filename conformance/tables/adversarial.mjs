@@ -1,14 +1,15 @@
-// Input that kills, hangs or slows: each call in a process that may be killed. A case passes when the call settles within
-// its budget, the process lives, and twice the input takes about twice the time. What comes out does not count.
+// Input that may crash, hang or slow down a call. Each call runs in a process that may be killed. A case passes if the
+// call settles within its budget, the process survives, and twice the input takes about twice the time. The result is
+// ignored.
 import { execFile } from "node:child_process";
 import { cpus } from "node:os";
 import { fileURLToPath } from "node:url";
 import { isDevBuild } from "../../scripts/lib/natives.mjs";
 
 const CALL = fileURLToPath(new URL("../adversarial-call.mjs", import.meta.url));
-// After this much a call hangs.
+// A call that takes longer counts as hung.
 const LIMIT_MS = 60_000;
-// Half of the cores: the cases are timed.
+// Uses half of the cores, because the cases are timed.
 const AT_ONCE = Math.max(1, cpus().length >> 1);
 
 function call(item) {
@@ -21,8 +22,8 @@ function call(item) {
   });
 }
 
-// Budgets are for what users get, on an idle machine. Code that is not optimised is a few times slower; what grows faster than its input is still
-// far beyond that.
+// The budgets are for release builds on an idle machine. Code that is not optimised is a few times slower, and a call
+// whose time grows faster than its input still exceeds this by far.
 const SLOWER = isDevBuild() ? 5 : 1;
 
 function judge({ budget_ms }, { fault, ms, whole, half }) {
@@ -33,7 +34,7 @@ function judge({ budget_ms }, { fault, ms, whole, half }) {
   return undefined;
 }
 
-/** A row per case; of scripts one for each engine. All must pass, so all have tier A. */
+/** Returns a row per case, and for scripts one per engine. All must pass, so all have tier A. */
 export async function run(table) {
   const work = table.cases.flatMap((item, at) => {
     const id = `${at} ${item.fn}(${item.args_js.slice(0, 40)})`;

@@ -1,5 +1,5 @@
-// Slices, truncations, wrapped and stripped text as the tests of other libraries expect them. Style is compared cell by
-// cell: which attributes and which link each grapheme has.
+// Slices, truncates, wraps and strips text as the tests of other libraries expect it. Styles are compared cell by cell:
+// the attributes and the link of each grapheme.
 import { shareOf } from "../share.mjs";
 
 const SEQUENCE = /(?:\x1b\[|\x9b)([0-9;:]*)m|(?:\x1b\]|\x9d)8;[^;\x07\x1b\x9c]*;([^\x07\x1b\x9c]*)(?:\x07|\x1b\\|\x9c)|(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]?|(?:\x1b[\]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x18\x1a\x1b\x9c\n]*(?:\x07|\x1b\\|\x9c|\x18|\x1a)?|\x1b[ -/]*[0-~]?|[\x00-\x08\x0b-\x1f\x7f-\x9f]/g;
@@ -65,7 +65,7 @@ function wrapped(test, natives) {
   if (!lines.every(narrow)) faults.push("width");
   const squeezed = (text) => strip(text).replace(/\s+/g, "");
   if (squeezed(lines.join("\n")) !== squeezed(test.text)) faults.push("text");
-  // Each line is read on its own, so that it must bring its state along.
+  // Each line is read separately, so it must contain its own state.
   if (!same(lines.flatMap(cells), cells(test.text))) faults.push("style or link");
   return { pass: faults.length === 0, detail: `${faults.join(", ")} of ${JSON.stringify(lines)}` };
 }

@@ -1,4 +1,4 @@
-// The published tests of the packages that `@sinew/natives/compat` stands in for, unchanged, against our modules.
+// Runs the published, unchanged tests of the packages that `@sinew/natives/compat` replaces against our modules.
 import { execFile } from "node:child_process";
 import { copyFileSync, cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -11,28 +11,28 @@ import { compatPackages, compatRunners } from "../../scripts/lib/tools.mjs";
 const MODULES = join(ROOT, "packages", "natives", "dist", "compat");
 const LIMIT_MS = 900_000;
 
-/** The output of a program, whatever it ends with. */
+/** The output of a program, whatever its exit code. */
 function output(program, args, cwd) {
   return new Promise((done) => {
-    // CI: what holds snapshots must not write new ones.
+    // With CI set, test runners write no new snapshots.
     const options = { cwd, timeout: LIMIT_MS, maxBuffer: 1 << 26, env: { ...process.env, NODE_TEST_CONTEXT: undefined, CI: "1" } };
     execFile(program, args, options, (error, out, err) => done({ out, err, ended: error?.signal ?? error?.code ?? 0 }));
   });
 }
 
-/** The tests of TAP output: of its top level, which is where files have theirs. */
+/** The tests in TAP output, at the top level, where files have theirs. */
 function testsOf(tap) {
   const lines = [...tap.matchAll(/^(?: {4})?(not ok|ok) \d+ - (.*?)(?: # (?:time|duration).*)?$/gm)];
   return lines.map(([, verdict, title]) => ({ pass: verdict === "ok", title: title.replace(/^test › /, "") }));
 }
 
-/** `module` as what `file` gives to `require`. */
+/** Makes `file` export `module` to `require`. */
 function redirect(file, module, more = "") {
   mkdirSync(dirname(file), { recursive: true });
   writeFileSync(file, `module.exports = require(${JSON.stringify(join(MODULES, `${module}.js`))});\n${more}`);
 }
 
-/** The TypeScript of a folder as CommonJS, file by file, without a look at types. */
+/** Compiles the TypeScript of a folder to CommonJS, file by file, without type checks. */
 function transpile(from, to) {
   const ts = createRequire(import.meta.url)("typescript");
   for (const entry of readdirSync(from, { recursive: true, withFileTypes: true })) {
@@ -45,7 +45,9 @@ function transpile(from, to) {
   }
 }
 
-/** The tests of mocha in `folder`, by the file that its reporter writes. Its own limit of 2 s is one of idle machines. */
+/**
+ * Runs the mocha tests in `folder` and reads the file of its reporter. Mocha's limit of 2 s is for idle machines only.
+ */
 async function mocha(folder, files) {
   const report = join(folder, "report.json");
   const { out, err, ended } = await output(process.execPath, [join(folder, "node_modules", "mocha", "bin", "mocha.js"), "--exit", "--timeout", "60000", "--reporter", "json", "--reporter-option", `output=${report}`, ...files], folder);
@@ -88,7 +90,7 @@ const RUNNERS = {
     writeFileSync(join(folder, "package.json"), JSON.stringify({ name: "node-pty" }));
     cpSync(join(tests, "fixtures"), join(folder, "fixtures"), { recursive: true });
     transpile(join(tests, "src"), join(folder, "lib"));
-    // Its suite does nothing off Windows, but for what it imports.
+    // Outside Windows its suite only imports modules.
     rmSync(join(folder, "lib", "windowsTerminal.test.js"));
     for (const name of ["index", "terminal", "unixTerminal"]) redirect(join(folder, "lib", `${name}.js`), "node-pty");
     return mocha(folder, ["lib/**/*.test.js"]);

@@ -1,4 +1,4 @@
-// Two files and a query: the better one comes first.
+// Ranks two files for a query: the better one must come first.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";

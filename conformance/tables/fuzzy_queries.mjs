@@ -1,9 +1,9 @@
-// A list of real paths and what people type to find one: the mean reciprocal rank, beside that of fzf and fzy.
+// Finds paths in a real list by what people type, and compares the mean reciprocal rank with that of fzf and fzy.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 
-/** The rank of each target; a row passes when it is among the first ten, as where fzf has it there. */
+/** The rank of each target. A row passes if it is among the first ten. */
 export async function run(table, natives) {
   const path = mkdtempSync(join(tmpdir(), "queries-"));
   for (const file of table.files) {
@@ -22,7 +22,7 @@ export async function run(table, natives) {
 
 const mean = (rows, key) => rows.reduce((sum, row) => sum + (row[key] ? 1 / row[key] : 0), 0) / rows.length;
 
-/** The mean reciprocal rank beats that of both. */
+/** Checks that the mean reciprocal rank is better than that of both. */
 export function gate(rows) {
   const figures = ["rank", "fzf", "fzy"].map((key) => mean(rows, key));
   const [ours, fzf, fzy] = figures.map((figure) => figure.toFixed(3));

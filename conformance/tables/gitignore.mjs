@@ -1,4 +1,4 @@
-// Trees with ignore files; what git shows is what glob lists and grep searches.
+// Trees with ignore files: glob must list and grep must search the files that git shows.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";

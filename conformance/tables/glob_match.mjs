@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 
-/** Whether glob lists a file called `text`. A pattern that is refused matches nothing. */
+/** Whether glob lists a file named `text`. An invalid pattern matches nothing. */
 export async function run(table, natives) {
   const rows = [];
   for (const { pattern, text, match, tier } of table.cases) {

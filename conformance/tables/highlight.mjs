@@ -1,12 +1,12 @@
-// Categories beside those of highlight.js, by character that is no blank, over the categories that both know. A case
-// passes when the text is kept and at least as much agrees as with the addon that the table was recorded with.
+// Compares the category of each character that is not a space with highlight.js, for the categories that both have. A
+// case passes if the text is unchanged and at least as many agree as with the addon that the table was recorded with.
 const NAMES = ["comment", "keyword", "function", "variable", "string", "number", "type", "operator", "punctuation", "inserted", "deleted"];
 const COLORS = Object.fromEntries(NAMES.map((name, index) => [name, `\x1b[38;5;${index + 1}m`]));
 
-/** The share of characters that must agree: every language of the table has a lexer of our own. */
+/** The share of characters that must agree. Every language of the table has its own lexer here. */
 const SHARE = 0.9;
 
-/** The category of each UTF-16 unit, and the text without codes. */
+/** The category of each UTF-16 unit, and the text without escape codes. */
 function decode(shown) {
   const categories = [];
   let text = "";

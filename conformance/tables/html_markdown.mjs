@@ -1,5 +1,5 @@
-// Round trips: a page becomes Markdown, commonmark.js makes a page of it again, and both must mean the same.
-// Tier A must come back exactly; of the others, text and links are asked for.
+// Round trips: converts a page to Markdown and back with commonmark.js. Both pages must have the same meaning. Tier A
+// must come back exactly; for the others only text and links are compared.
 import { HtmlRenderer, Parser } from "commonmark";
 import { links, normalize, text } from "../html.mjs";
 
@@ -7,7 +7,7 @@ const parser = new Parser();
 const renderer = new HtmlRenderer();
 const render = (markdown) => renderer.render(parser.parse(markdown));
 
-/** At least 90 of 100 of the others keep text and links. */
+/** Checks that at least 90 % of the others keep text and links. */
 export function gate(rows) {
   const others = rows.filter((row) => row.tier !== "A");
   const passed = others.filter((row) => row.pass).length;

@@ -1,14 +1,14 @@
-// Pictures of other projects' tests: decoded, written as PNG, read by a PNG reader of our own here, and compared with what
-// libpng, libjpeg-turbo and libwebp make of them.
+// Decodes pictures from other projects' tests, writes them as PNG, reads them with the PNG reader in this file, and
+// compares them with the results of libpng, libjpeg-turbo and libwebp.
 //
-// The expected pixels are those of the file as it is stored. We turn a picture as its EXIF says, so it is turned back first.
+// The expected pixels are those in the file. Sinew rotates a picture by its EXIF orientation, so this is undone first.
 import { createHash } from "node:crypto";
 import { inflateSync } from "node:zlib";
 
-/** What the decoders of JPEG and of lossy WebP may differ by, of 255. */
+/** By how much the decoders of JPEG and of lossy WebP may differ, of 255. */
 const MEAN_ERROR = 1.5;
 
-/** At least 98 of 100 cases that have one right answer. */
+/** Checks that at least 98 % of the cases with one right answer pass. */
 export function gate(rows) {
   const judged = rows.filter((row) => row.tier !== "X");
   const passed = judged.filter((row) => row.pass).length;
@@ -43,7 +43,7 @@ async function judge(test, natives) {
 
 const CHANNELS = { 0: 1, 2: 3, 4: 2, 6: 4 };
 
-/** A PNG of 8 bits that is not interlaced, which is what we write, as RGBA. */
+/** Reads a PNG of 8 bits that is not interlaced, which is what we write, as RGBA. */
 function readPng(file) {
   let at = 8;
   let head;
@@ -86,7 +86,7 @@ function unfilter(raw, rows, y, stride, channels) {
   }
 }
 
-/** The EXIF orientation of a JPEG or PNG; 1 where it has none. */
+/** The EXIF orientation of a JPEG or PNG; 1 if it has none. */
 function orientation(file) {
   let exif;
   if (file.readUInt16BE(0) === 0xffd8) {
@@ -107,7 +107,7 @@ function orientation(file) {
   return 1;
 }
 
-/** The picture as it is stored, from the picture as it is seen. */
+/** Undoes the rotation: returns the picture as it is stored in the file. */
 function turnedBack({ width, height, rgba }, turn) {
   if (turn < 2 || turn > 8) return { width, height, rgba };
   const swapped = turn >= 5;
@@ -123,7 +123,7 @@ function turnedBack({ width, height, rgba }, turn) {
   return { width: storedWidth, height: storedHeight, rgba: stored };
 }
 
-/** The mean colour of each of 4 × 4 fields, weighted by opacity, as 64 numbers. */
+/** The mean colour of each field of a 4 × 4 grid, weighted by opacity, as 64 numbers. */
 function grid(rgba, width, height) {
   const cells = [];
   const cover = (cell, side, at) => Math.max(0, Math.min((cell + 1) * side / 4, at + 1) - Math.max(cell * side / 4, at));

@@ -1,4 +1,4 @@
-// Keys against the tests of terminals and of terminal programs. Ids are compared whatever the order of their modifiers.
+// Checks keys with the tests of terminals and of terminal programs. The order of modifiers in an id does not matter.
 import { shareOf } from "../share.mjs";
 
 function ordered(id) {
@@ -13,7 +13,7 @@ export async function run(table, natives) {
     const found = natives[fn](...args);
     const wanted = (expectedAnyOf ?? [expected]).map(ordered);
     const call = `${fn}(${args.map((arg) => JSON.stringify(arg)).join(", ")})`;
-    // Tables may ask the same call for different answers.
+    // Tables may expect different answers to the same call.
     return { id: `${call} = ${wanted.map((key) => JSON.stringify(key)).join(" or ")}`, tier, pass: wanted.includes(ordered(found)), detail: `it is ${JSON.stringify(found)}` };
   });
 }

@@ -1,4 +1,5 @@
-// Patterns of the regex crate's own tests: valid ones work as they are, whatever braces they have; invalid ones are refused.
+// Patterns from the tests of the regex crate: valid ones must work unchanged, whatever braces they have, and invalid
+// ones must be refused.
 
 /** Whether hasMatch agrees with each case. */
 export async function run(table, natives) {

@@ -1,4 +1,4 @@
-// The trees and questions of ripgrep's own integration tests, with what rg answers.
+// The trees and searches of ripgrep's own integration tests, with the results of rg.
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, posix } from "node:path";
@@ -35,7 +35,7 @@ function plant(root, tree, blobs) {
   }
 }
 
-/** Links were recorded with the folder of their own run. */
+/** The target of a link, with `root` instead of the folder of the recorded run. */
 function target(root, link) {
   return link.replace(/^\/tmp\/ripgrep-tests\/[^/]+\/\d+/, root);
 }

@@ -1,10 +1,10 @@
-// Scripts of brush and of Oils with the answers of bash 5.2, through both engines: bash must give nearly all of them.
+// Scripts of brush and of Oils with the output of bash 5.2, in both engines. The bash engine must get nearly all right.
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 
 const AT_ONCE = 6;
-// What hangs for good counts as wrong; nothing may take longer than this much more than its limit.
+// A script that hangs counts as wrong. No script may exceed its limit by more than this.
 const LIMIT_MS = 8000;
 const SLACK_MS = 2500;
 
@@ -36,7 +36,10 @@ async function answer(natives, engine, shim, { script, files = {}, env = {} }) {
   return { exit: result.exitCode ?? (result.signal === "SIGKILL" ? -9 : undefined), stdout, late };
 }
 
-/** A row per case for bash; those of brush have the tier `brush` (`brush A` for what tier A asks of it). */
+/**
+ * Returns a row per case and engine. Rows of brush have the tier `brush TIER`, but `A` for a hazardous case that took too
+ * long.
+ */
 export async function run(table, natives) {
   const shim = mkdtempSync(join(tmpdir(), "sinew-shim-"));
   writeFileSync(join(shim, "argv.py"), SHIM, { mode: 0o755 });
@@ -59,7 +62,7 @@ export async function run(table, natives) {
   return rows;
 }
 
-/** Of bash 99.5 %, of the embedded interpreter 84 %. */
+/** Checks that 99.5 % pass in bash and 84 % in the embedded interpreter. */
 export function gate(rows) {
   for (const [engine, share] of [["bash", 0.995], ["brush", 0.84]]) {
     const asked = rows.filter((row) => row.id.startsWith(`${engine} `));

@@ -1,4 +1,4 @@
-// The input buffer: every chunk that goes in, and what must come out at once.
+// The input buffer: each chunk of input, and what must come out immediately.
 export async function run(table, { StdinBuffer }) {
   return table.cases.map(({ opts, steps }) => {
     const buffer = new StdinBuffer(opts);

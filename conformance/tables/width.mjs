@@ -1,5 +1,6 @@
-// visibleWidth against the authorities on string width. Where they disagree (tier M) the contract decides: OSC 66 takes the cells
-// that kitty gives it, cursor movements take none, a lone surrogate is U+FFFD and takes one.
+// Compares visibleWidth with the reference implementations of string width. Where they disagree (tier M), the contract
+// decides: OSC 66 takes as many cells as in kitty, cursor movements take none, and a lone surrogate is U+FFFD and takes
+// one.
 import { shareOf } from "../share.mjs";
 
 export async function run(table, { visibleWidth }) {

@@ -1,15 +1,16 @@
-// Runs cargo for another system and counts what it says.
+// Runs cargo for another system and counts its errors and warnings.
 import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { ROOT, dim } from "../lib/steps.mjs";
 
 /**
- * Runs `cargo-zigbuild COMMAND`. Resolves to { ok, errors, warnings, programs, seconds }: messages about crates of
- * this workspace, and the paths of what was built. Errors are shown as they come. With `late` it was ended after `limit` ms.
+ * Runs `cargo-zigbuild COMMAND`. Resolves to { ok, errors, warnings, programs, seconds }: the messages about crates of
+ * this workspace, and the paths of what was built. Shows errors as they come. `late` is set if the run was ended after
+ * `limit` ms.
  */
 export function cargo(command, words, { target, glibc, flags, optimised, env = {}, limit }) {
   const args = [command, "--locked", "-Zbuild-std", "--message-format=json-render-diagnostics", "--target", glibc ? `${target}.${glibc}` : target];
-  // Hardly worth it for a test, unless an emulator runs it: there the tests of search take ten minutes, and without it they ran for forty.
+  // Optimising tests is worth it only under an emulator: there the tests of search take ten minutes instead of forty.
   const level = Number(Boolean(optimised));
   args.push("--config", `profile.dev.package."*".opt-level=${level}`);
   if (optimised) args.push("--config", `profile.dev.opt-level=${level}`);
@@ -20,7 +21,7 @@ export function cargo(command, words, { target, glibc, flags, optimised, env = {
   const result = { ok: false, errors: 0, warnings: 0, programs: [], seconds: 0 };
   let done = 0;
   let late = false;
-  // The group: cargo is the child of cargo-zigbuild.
+  // Ends the process group, because cargo is a child of cargo-zigbuild.
   const end = () => child.pid && process.kill(-child.pid, "SIGTERM");
   const timer = limit && setTimeout(() => {
     late = true;
@@ -56,7 +57,7 @@ export function cargo(command, words, { target, glibc, flags, optimised, env = {
   });
 }
 
-/** The name in `path+file:///x/crates/sinew-walk#0.1.0` and `…/native#sinew-node@0.1.0`. */
+/** The crate's name in an id such as `path+file:///x/crates/sinew-walk#0.1.0` or `…/native#sinew-node@0.1.0`. */
 function packageOf(id) {
   const [path, end] = id.split("#");
   return end.includes("@") ? end.split("@")[0] : path.split("/").pop();

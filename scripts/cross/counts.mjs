@@ -1,16 +1,18 @@
-// What `require` of the package costs on another processor, in instructions: an emulator's clock says nothing, its counts do.
+// Counts the instructions of `require` of the package on another processor. Times in an emulator mean nothing, but its
+// instruction counts are right.
 import { copyFileSync, cpSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ROOT } from "../lib/steps.mjs";
 import { output } from "./tests.mjs";
 
-/** Threads of Node change the count a little from run to run. */
+/** The number of runs: the threads of Node change the count a little from run to run. */
 const RUNS = 5;
 
 /**
- * The instructions of Node with `require` of the package and without: { bare, more }, each the median of several runs. `words`
- * run a program and have it print its count; `addon` is the path of a built one, in the folder of its supervisor program.
+ * The instructions of Node without `require` of the package, and those that it adds: { bare, more }, each the median of
+ * several runs. `words` is the command that runs a program and makes it print its count. `addon` is the path of a built
+ * addon, in the folder of its supervisor program.
  */
 export async function requireCounts(words, addon, companion) {
   const folder = mkdtempSync(join(tmpdir(), "sinew-counts-"));

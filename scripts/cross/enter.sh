@@ -1,7 +1,7 @@
 #!/bin/bash
 # Runs a program of arm64 or of musl: usage: enter.sh TOOLS BUILT PROGRAM ARGUMENT...
-# It sees a system that starts such programs by itself (qemu stands in a registry of binfmt_misc that is this namespace's
-# alone), has their libraries where they look for them, and the files of the folder BUILT in native/build.
+# The program sees a system that can start such programs (qemu is registered in a binfmt_misc of this namespace only),
+# that has their libraries in the usual places, and that has the files of the folder BUILT in native/build.
 set -e
 export TOOLS=$1 BUILT=$2
 shift 2

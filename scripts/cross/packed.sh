@@ -1,7 +1,7 @@
 #!/bin/bash
 # Links for musl: usage: packed.sh ARGUMENT..., as rustc calls a compiler; ZIG_TARGET names the system for zig.
-# Relocations are packed, which zig's linker can and its compiler driver refuses: so what the driver does is done once more.
-# musl takes them since 1.2.4; they save a megabyte of a program.
+# Packs relocations, which zig's linker supports but its compiler driver refuses. So this repeats the driver's link
+# command with the option added. musl supports packed relocations since 1.2.4; they make a program a megabyte smaller.
 set -eo pipefail
 said=$(ZIG_VERBOSE_LINK=1 cargo-zigbuild zig cc -- -fno-sanitize=all -target "$ZIG_TARGET" "$@" 2>&1) || { printf '%s\n' "$said" >&2; exit 1; }
 read -ra words < <(grep '^ld\.lld ' <<<"$said")

@@ -1,4 +1,4 @@
-// The table of docs/natives/platforms.md, from the results that `npm run cross` has left in scripts/cross/results.json.
+// Generates the tables of docs/natives/platforms.md from the results of `npm run cross` in scripts/cross/results.json.
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { ROOT } from "../lib/steps.mjs";
@@ -8,12 +8,12 @@ const RESULTS = join(import.meta.dirname, "results.json");
 export const PAGE = join(ROOT, "docs", "natives", "platforms.md");
 const MARKS = ["<!-- results -->\n", "<!-- end of results -->"];
 
-/** What is known of each target, by its tag: { check, builds, releases, tests, require }. */
+/** The results of each target by its tag: { check, builds, releases, tests, require }. */
 export function results() {
   return existsSync(RESULTS) ? JSON.parse(readFileSync(RESULTS, "utf8")) : {};
 }
 
-/** Keeps what a run found out about a target; what it did not do stays as it was. */
+/** Saves the results of a run for a target. Results of steps that it did not run stay as they were. */
 export function remember(tag, found) {
   const all = results();
   all[tag] = { ...all[tag], ...found };
@@ -23,10 +23,10 @@ export function remember(tag, found) {
 
 const checked = (check, by) => (check ? `${check.ok ? `clean${check.warnings ? `, ${check.warnings} warnings` : ""}` : `${check.errors} errors`}${by ? `, ${by} too` : ""}` : "not tried");
 const parts = (builds) => Object.entries(builds).map(([part, { ok, bytes }]) => `${part} ${ok ? `${(bytes / 1e6).toFixed(1)} MB` : "**fails**"}`).join(", ");
-/** What was built: as it is released or, where nobody tried that, as tests are. */
+/** The results of release builds or, if there are none, of test builds. */
 const built = ({ releases, builds } = {}) => (releases ? `release: ${parts(releases)}` : builds ? `dev: ${parts(builds)}` : "nothing");
 
-/** The size of a part of a release, beside its limit where it has one. */
+/** The size of a part of a release, with its limit if it has one. */
 function size(row, part, { ok, bytes }) {
   if (!ok) return "**fails**";
   const limit = PARTS[part].limit?.(row);
@@ -34,14 +34,14 @@ function size(row, part, { ok, bytes }) {
   return `${bytes.toLocaleString("en")}${limit ? ` of ${limit.toLocaleString("en")}${over}` : ""}`;
 }
 
-/** The cells of a target. */
+/** The table cells of a target. */
 export function cells(row, known) {
   const tests = Object.values(known?.tests ?? {});
   const sum = (field) => tests.reduce((all, part) => all + part[field], 0);
   return [row.tag, checked(known?.check, row.check), built(known), tests.length ? String(sum("passed")) : "0", String(sum("failed"))];
 }
 
-/** What failed, each with its reason where one is known; all of a file of tests together where it is one for the file. */
+/** The failed tests, each with its reason if one is known. Tests of a file that share a reason are listed together. */
 function said(tag, names) {
   const reasons = REASONS[tag] ?? {};
   const rows = new Map();
@@ -54,10 +54,10 @@ function said(tag, names) {
   return [...rows].map(text).join(", ");
 }
 
-/** How many tests were not run for what reason. */
+/** The number of skipped tests for each reason. */
 const leftOut = ({ skipped }) => (skipped ? Object.entries(skipped).sort().map(([reason, count]) => `${count}: ${reason}`).join(", ") || "0" : "not counted");
 
-/** The generated part of the page: one table of targets, one of what fails, one of what each run was. */
+/** The generated part of the page: a table of targets, one of failures, and one of the runs. */
 export function generated(known = results()) {
   const line = (parts) => `| ${parts.join(" | ")} |`;
   const lines = [line(["target", "`cargo check --workspace --tests`", "built and linked, by cargo's profile", "tests passed", "failed", "where tests ran"]), line(Array(6).fill("---"))];
@@ -85,7 +85,7 @@ export function generated(known = results()) {
   return `\n${lines.join("\n")}\n\n`;
 }
 
-/** The page with its generated part as it should be. */
+/** The page with its generated part brought up to date. */
 export function page(text = readFileSync(PAGE, "utf8"), known = results()) {
   const [begin, end] = [text.indexOf(MARKS[0]) + MARKS[0].length, text.indexOf(MARKS[1])];
   if (begin < MARKS[0].length || end < begin) throw new Error(`${PAGE} lacks the lines ${MARKS.map((mark) => mark.trim()).join(" and ")}`);

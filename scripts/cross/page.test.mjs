@@ -1,4 +1,4 @@
-// The page about platforms says what the last runs of `npm run cross` have found.
+// Tests that the page about platforms matches the results of the last runs of `npm run cross`.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";

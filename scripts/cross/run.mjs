@@ -1,5 +1,6 @@
 #!/usr/bin/env node
-// npm run cross: builds, and as far as emulators go tests, for other systems from one Linux machine of x64.
+// npm run cross: builds for other systems on a Linux machine with x64, and tests where an emulator can run the
+// programs.
 import { copyFileSync, cpSync, existsSync, mkdirSync, readdirSync, statSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { dirname, join, relative } from "node:path";
@@ -63,13 +64,13 @@ const { values, positionals } = parseArgs({
 });
 
 const platform = (row) => PLATFORMS.find(({ tag }) => tag === row.tag);
-/** The file of a part; of an addon without a variant that of the build which runs everywhere. */
+/** The file of a part. For an addon without a variant, the one that runs everywhere. */
 function fileOf(row, part) {
   const { file, isAddon, variant = variantsOf(platform(row))[0] } = PARTS[part];
   return isAddon ? addonOf(platform(row), variant) : file[platform(row).os];
 }
 
-/** Compiles everything for a target, tests included, and links nothing. */
+/** Compiles everything for a target, including tests, without linking. */
 async function check(row, env, limit) {
   const made = await cargo((!values["if-ready"] && row.check) || "check", ["--workspace", "--tests", "--keep-going"], { ...row, flags: row.flags?.program, env, limit });
   const { ok, errors, warnings, late, seconds } = made;
@@ -83,9 +84,9 @@ async function check(row, env, limit) {
 }
 
 /**
- * Builds the parts; what was built lies in dist/cross/TAG. Parts of the same flags are one build: they share their dependencies.
- * A release is built as `npm run pack` does it: for the processors that its packages ask for, and the agent by itself, because
- * crates have more features where it is built along.
+ * Builds the parts into dist/cross/TAG. Parts with the same flags are built together, because they share dependencies.
+ * A release is built as `npm run pack` builds it: for the processors that its packages require, and with the agent
+ * separate, because crates get more features if the agent is built with them.
  */
 async function build(row, env) {
   const { os, cpu } = platform(row);
@@ -120,22 +121,22 @@ async function build(row, env) {
 
 const RUNNERS = { foreign, wine };
 
-/** How long one program of tests may run, in milliseconds: what runs for longer hangs. */
+/** How long one test program may run, in milliseconds. A program that runs longer is considered hung. */
 const minutes = ({ minutes = 10 }) => minutes * 60_000;
 
-/** ripgrep of the system under test, as one of its own names it. */
+/** The path of ripgrep, as a program of the system under test writes it. */
 const oracle = async (row) => (row.runner === "wine" ? `Z:${await ripgrepForWindows()}` : ripgrep());
 
 /** The package whose tests run in Node. */
 const PACKAGE = join("packages", "natives");
-/** Tests of it that test this machine's tools: what is packed, built and measured. */
+/** Its tests of this machine's tools for packing, building and measuring. */
 const OF_TOOLS = ["package", "build-output", "program"];
-/** Those that start Node a hundred times, which takes an hour under qemu. */
+/** Its tests that start Node a hundred times, which takes an hour under qemu. */
 const OF_STARTS = ["documents", "examples"];
-/** Programs of tests that run side by side: more of them than processors only makes each end late. */
+/** How many test programs run at once. More than there are processors would only slow each of them. */
 const AT_ONCE = availableParallelism();
 
-/** Runs `work` for each item, some at once; resolves to one count of all. */
+/** Runs `work` for each item, several at a time; resolves to the sum of the counts. */
 async function sum(items, work) {
   const all = { passed: 0, failed: 0, names: [], skipped: {} };
   const rest = [...items];
@@ -152,7 +153,7 @@ async function sum(items, work) {
   return { ...all, names: all.names.sort() };
 }
 
-/** Runs the tests of crates, then what needs Node and what is a whole program. */
+/** Runs the tests of the crates, then those that need Node or the whole program. */
 async function test(row, env) {
   if (!row.runner) return;
   const built = join(ROOT, "dist", "cross", row.tag);
@@ -173,7 +174,7 @@ async function test(row, env) {
   const crates = values.crates?.split(",") ?? row.crates;
   const made = await cargo("test", ["--no-run", "--no-fail-fast", ...crates.flatMap((name) => ["-p", name])], { ...row, flags: row.flags?.program, env });
   if (!made.ok) note("crates", "dev", { passed: 0, failed: 1, names: ["the tests were not built"] });
-  // One case in eight of what this machine draws: an emulator is slow.
+  // An emulator is slow, so it draws an eighth of the random cases that this machine draws.
   const limit = minutes(row);
   const more = { PROPTEST_RNG_SEED: "1", PROPTEST_CASES: "32", SINEW_RG: await oracle(row) };
   for (const name of crates) {
@@ -182,10 +183,10 @@ async function test(row, env) {
   }
 }
 
-/** The profile of cargo that a part in dist/cross is of: what the last release left has its size. */
+/** The cargo profile of a part in dist/cross. It is from the last release if it has that release's size. */
 const profileOf = ({ tag }, part, path) => (results()[tag]?.releases?.[part]?.bytes === statSync(path).size ? "release" : "dev");
 
-/** One test that passes where a program ends without an error. */
+/** The counts of one test that passes if a program ends without an error. */
 const passes = ({ code, text }) => ({
   passed: Number(code === 0),
   failed: Number(code !== 0),
@@ -193,21 +194,21 @@ const passes = ({ code, text }) => ({
   skipped: {},
 });
 
-/** A turn of the agent, and what runs in Node. */
+/** Runs a turn of the agent, and the tests in Node. */
 async function whole(row, built, runner, note) {
   const { os } = platform(row);
   const agent = join(built, fileOf(row, "agent"));
   if (existsSync(agent)) note("the agent's scripted turn", profileOf(row, "agent", agent), passes(await output([...runner, agent, "--script", join(ROOT, "scripts", "demo.jsonl"), "--no-session", "--cwd", ROOT, "-p", "What is in this folder?"])));
   const addons = row.parts.filter((part) => PARTS[part].isAddon && existsSync(join(built, fileOf(row, part))));
   if (!row.node || !addons.length) return;
-  // wine's server looks at files for all programs, so it cannot be shown another folder.
+  // wine's server reads files for all programs, so one program cannot be shown another folder.
   if (os === "win32") cpSync(built, join(ROOT, "native", "build"), { recursive: true });
   if (!existsSync(join(ROOT, PACKAGE, "dist"))) throw new Error(`no ${PACKAGE}/dist: run npm run build -- --profile dev first`);
   const words = [...runner, await node(row.node)];
   for (const part of addons) await inNode(row, part, profileOf(row, part, join(built, fileOf(row, part))), words, note);
 }
 
-/** Each export of an addon once, and the tests of its package. */
+/** Calls each export of an addon once, and runs the tests of its package. */
 async function inNode(row, part, profile, words, note) {
   const { os, cpu } = platform(row);
   const { variant } = PARTS[part];
@@ -260,7 +261,7 @@ async function main() {
   if (fails || parts.some(({ ok }) => !ok)) process.exitCode = 1;
 }
 
-// What was started ends with this program: cargo and emulators stand in groups of their own.
+// Ends the started programs with this one: cargo and emulators are in process groups of their own.
 for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(130));
 main().catch((error) => {
   console.error(`cross: ${error.message}`);

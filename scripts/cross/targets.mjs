@@ -1,7 +1,7 @@
-// The targets of `npm run cross`: one row each says how it is built, what runs it here, and what is left out with the reason.
+// The targets of `npm run cross`, one row each: how it is built, what runs it here, and what is left out and why.
 import { join } from "node:path";
 
-/** The crates whose tests need nothing that a foreign system lacks: no other program, no display, no network. */
+/** The crates whose tests also run on a foreign system: they need no other program, no display and no network. */
 const PLAIN = ["sinew-base", "sinew-pool", "sinew-term", "sinew-fuzzy", "sinew-diff", "sinew-process", "sinew-walk", "sinew-search", "sinew-lock"];
 
 const PACKED = `-Clinker=${join(import.meta.dirname, "packed.sh")} -Clink-self-contained=no`;
@@ -19,11 +19,13 @@ const EMULATED = "emulated: qemu";
 const DARWIN = { check: "clippy", parts: ["companion"], left: "everything at run time; addon and agent need Apple's SDK to be linked" };
 
 /**
- * `tag` as in scripts/lib/platforms.mjs. `target` is Rust's; `glibc` the oldest that is asked for. `check` is the command of
- * cargo that compiles all of it, `check` where none is named. `flags` are RUSTFLAGS of programs, and of the addon with the
- * program that stands beside it; see packed.sh for those of musl. `parts` are built; `runner` runs programs of the target: `foreign` (see enter.sh), `wine`, or
- * undefined where nothing can, and `runs` says so for people; `optimised` code and more `minutes` for a program of tests are for a slow one; with `counts` the
- * instructions of `require` in a release are counted. `node` is the package of npm or the wheel with Node for it. `left` says what cannot be done.
+ * `tag` is as in scripts/lib/platforms.mjs. `target` is the Rust target, `glibc` the oldest supported version. `check`
+ * is the cargo command that compiles everything (default: `check`). `flags` are the RUSTFLAGS of programs, and of the
+ * addon with its supervisor program; see packed.sh for those of musl. `parts` lists what is built. `runner` runs
+ * programs of the target: `foreign` (see enter.sh), `wine`, or undefined if nothing can. `runs` describes that for
+ * readers. `optimised` code and more `minutes` per test program are for slow runners. With `counts`, the
+ * instructions of `require` in a release are counted. `node` is the npm package or the wheel with Node for it. `left`
+ * says what cannot be done.
  */
 export const TARGETS = [
   {
@@ -90,7 +92,7 @@ const ARM64 = {
   "pty-control.test.mjs: the number of a program is known when it runs, and only then": "qemu's vfork does not wait until the program runs",
   "shell.test.mjs: abort, a signal and a timeout resolve, and the shell goes on": "qemu refuses signal 62, by which a shell is asked to leave a command",
 };
-/** Why tests fail, by target, and by name or file of tests; what is not named here is a fault until somebody has looked. */
+/** Why tests fail, by target and by test name or file. A failure that is not listed here has not been examined yet. */
 export const REASONS = {
   "linux-arm64-musl": ARM64,
   "linux-arm64": {
@@ -114,8 +116,8 @@ export const REASONS = {
 const ADDON = { isAddon: true, words: ["-p", "sinew-node", "--lib"], file: { linux: "libsinew_natives.so", win32: "sinew_natives.dll" }, limit: () => 10.5 * 1024 * 1024 };
 
 /**
- * What cargo is asked for each part, the file that it leaves on each system, and the bytes that a release may have. An addon
- * with `variant` is for processors of that level alone.
+ * The cargo arguments for each part, the file that it produces on each system, and the most bytes that a release may
+ * have. An addon with `variant` is only for processors of that level.
  */
 export const PARTS = {
   addon: ADDON,
@@ -124,7 +126,7 @@ export const PARTS = {
   agent: { words: ["-p", "sinew-cli", "--bin", "sinew"], file: { linux: "sinew", win32: "sinew.exe" }, limit: ({ target }) => (target.endsWith("musl") ? 24_000_000 : undefined) },
 };
 
-/** The row of a tag; an error that names the others. */
+/** The row of a tag. Throws an error that lists the tags if there is none. */
 export function targetOf(tag) {
   const found = TARGETS.find((row) => row.tag === tag);
   if (!found) throw new Error(`unknown target "${tag}": use one of ${TARGETS.map((row) => row.tag).join(", ")}, or all`);

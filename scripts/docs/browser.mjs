@@ -1,4 +1,4 @@
-// Runs a page in headless Chromium and reads what it found.
+// Runs a page in headless Chromium and reads its result.
 import { execFile } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -9,7 +9,7 @@ import { promisify } from "node:util";
 const run = promisify(execFile);
 const LIMIT_MS = 120_000;
 
-/** The flags of every run. Root, which runs the tests in containers, has no sandbox of Chromium. */
+/** The flags of every run. Chromium's sandbox does not work for root, which runs the tests in containers. */
 const FLAGS = ["--headless", "--disable-gpu", "--no-first-run", "--hide-scrollbars", ...(process.getuid?.() === 0 ? ["--no-sandbox"] : [])];
 
 async function chromium(args) {
@@ -23,9 +23,9 @@ async function chromium(args) {
 }
 
 /**
- * Loads a page with `body` and returns what `script`, the body of an async function that runs after the page has loaded, returns;
- * that must be JSON. `width` and `height` are those of the window, in pixels. `served` is a folder and its address, for a page
- * that looks into other pages of a server; without it the page is a file of its own.
+ * Loads a page with `body`, runs `script` (the body of an async function) once it has loaded, and returns its result,
+ * which must be JSON. `width` and `height` are those of the window, in pixels. `served` is a folder and its address,
+ * for a page that reads other pages of a server; without it the page is a local file.
  */
 export async function evaluate(body, script, { width = 1280, height = 900, served } = {}) {
   const folder = mkdtempSync(join(served?.folder ?? tmpdir(), "sinew-page-"));

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// npm run docs: writes the website to dist/docs. npm run docs -- --pictures: draws the pictures of docs/images anew first.
+// npm run docs: writes the website to dist/docs. npm run docs -- --pictures: first redraws the pictures of docs/images.
 import { cpSync, createReadStream, existsSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { extname, join, relative } from "node:path";
@@ -60,7 +60,7 @@ async function writeReference() {
 
 const TYPES = { ".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".json": "application/json", ".svg": "image/svg+xml", ".txt": "text/plain", ".md": "text/plain", ".woff2": "font/woff2" };
 
-/** Serves the website on a free port of this machine, and returns its server. An address without an ending is a page. */
+/** Serves the website on a free port and returns the server. An address without an extension is a page. */
 export async function serve() {
   const server = createServer((request, response) => {
     const path = join(site, decodeURIComponent(new URL(request.url, "http://localhost").pathname));

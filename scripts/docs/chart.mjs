@@ -1,4 +1,5 @@
-// The charts of the documentation, from the saved benchmark runs: Sinew beside well-known alternatives, and how times grow with a tree.
+// Draws the charts of the documentation from the saved benchmark runs: Sinew against well-known alternatives, and how
+// times grow with a tree.
 import { readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { draw as drawSeries, fit } from "../../bench/js/growth.mjs";
@@ -6,7 +7,7 @@ import { ROOT } from "../lib/steps.mjs";
 
 const RUNS = join(ROOT, "bench", "results");
 
-/** The rows: what is done, with which alternative, and where the saved time is. */
+/** The rows: the task, the alternative, and where the saved time is. */
 const ROWS = [
   { work: "search 29,000 files with an index", other: "ripgrep", run: "grep-glob-find-index-2026-11-27", row: "a rare word", contender: "rg" },
   { work: "search 26,000 files", other: "ripgrep", run: "grep-glob-find-index-2026-11-27", row: "grep of a tree, a rare word", contender: "rg" },
@@ -40,7 +41,7 @@ export function ratios() {
   });
 }
 
-/** How many times as fast Sinew is, for a reader. */
+/** How many times as fast Sinew is, as text. */
 function factor(ratio) {
   if (ratio > 1) return `${ratio.toFixed(2)}× the time`;
   const times = 1 / ratio;

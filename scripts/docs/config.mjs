@@ -4,7 +4,7 @@ import { navigation, slug } from "./pages.mjs";
 
 const { nav, sidebar } = navigation();
 
-/** Names the file above a block of code: the second word behind its language. */
+/** Shows a file name above a code block: the second word after its language. */
 function namedFiles(markdown) {
   const { fence } = markdown.renderer.rules;
   markdown.renderer.rules.fence = (tokens, index, ...rest) => {

@@ -1,4 +1,4 @@
-// The finished website in Chromium: no page scrolls sideways on a phone or a desktop, and links of the pages lead somewhere.
+// Tests the finished website in Chromium: no page scrolls sideways on a phone or a desktop, and no link is broken.
 // Run by `npm run test:more`, after `npm run docs`.
 import assert from "node:assert/strict";
 import { existsSync, readFileSync, readdirSync } from "node:fs";

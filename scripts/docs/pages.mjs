@@ -1,4 +1,4 @@
-// The pages of the website: their order in the menu, their addresses, and their Markdown with links that lead to other pages.
+// The pages of the website: their order in the menu, their addresses, and their Markdown with links to other pages.
 import { cpSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { dirname, join, posix } from "node:path";
 import { ROOT } from "../lib/steps.mjs";
@@ -97,11 +97,11 @@ const MENU = [
   },
 ];
 
-/** The page of all saved benchmarks, and the reference of the types, which typedoc writes. */
+/** The page of all saved benchmarks, and the reference of the types, which typedoc generates. */
 const BENCHMARKS = { address: "benchmarks", name: "All benchmarks" };
 export const REFERENCE = { link: "/reference/index.html", text: "Type reference", target: "_self" };
 
-/** Folders whose files pages may name: they are shown by the repository, not by the website. */
+/** Folders that pages may link to although they are only in the repository, not on the website. */
 const REPOSITORY_ONLY = ["bench/results"];
 
 /** The pages in the order of the menu. */
@@ -130,7 +130,7 @@ export function navigation() {
 
 const BLOCK = /^```[^]*?^```$/gm;
 
-/** The text without its blocks of code, and the function that puts them back. */
+/** Returns the text without its code blocks, and a function that puts them back. */
 function withoutBlocks(text) {
   const blocks = [];
   const bare = text.replaceAll(BLOCK, (block) => `\0${blocks.push(block) - 1}\0`);
@@ -143,8 +143,9 @@ function anchorsOf(text) {
 }
 
 /**
- * Links pages of `{ source, address, original }`. In `text` of each, a link to a source leads to that page, and a picture to
- * `/images`; `pictures` are their files. Throws for a link to a file that is neither, and to a heading that the page does not have.
+ * Links pages of `{ source, address, original }`. In the `text` of each, links to a source point to its page, and
+ * pictures to `/images`; `pictures` are their files. Throws for a link to any other file or to a heading that does not
+ * exist.
  */
 export function linkPages(list) {
   const sources = new Map(list.map((page) => [page.source, page]));
@@ -183,7 +184,7 @@ export function readPages() {
   return linkPages(PAGES.map((page) => ({ ...page, original: readFileSync(join(ROOT, page.source), "utf8") })));
 }
 
-/** The first paragraph of a page, in a line. */
+/** The first paragraph of a page as one line. */
 function summary(text) {
   const paragraph = withoutBlocks(text).bare.split(/\n\n+/).find((part) => /^[A-Za-z`*[-]/.test(part)) ?? "";
   const line = paragraph.replace(/\s+/g, " ").replace(/\[([^\]]*)\]\([^)]*\)/g, "$1");
@@ -195,7 +196,7 @@ function write(path, text) {
   writeFileSync(path, text);
 }
 
-/** Writes what VitePress reads to `folder`: the pages, the pictures, and the page of the benchmarks. */
+/** Writes the input of VitePress to `folder`: the pages, the pictures, and the page of the benchmarks. */
 export function stage(folder) {
   const { pages, pictures } = readPages();
   for (const { address, text } of pages) write(join(folder, `${address}.md`), text);
@@ -206,7 +207,10 @@ export function stage(folder) {
   }
 }
 
-/** Writes what models read to the finished site: each page as Markdown, `llms.txt` with a line for each, `llms-full.txt` with all of them. */
+/**
+ * Writes the files for models to the finished site: each page as Markdown, `llms.txt` with a line for each, and
+ * `llms-full.txt` with all of them.
+ */
 export function writeForModels(site) {
   const { pages } = readPages();
   for (const { address, text } of pages) write(join(site, `${address}.md`), text);
@@ -218,7 +222,7 @@ export function writeForModels(site) {
   write(join(site, "llms-full.txt"), pages.map(({ text, address }) => `<!-- ${address}.md -->\n\n${text}`).join("\n"));
 }
 
-/** The guides that are not in the menu. */
+/** Returns the guides that are not in the menu. */
 export function forgottenGuides() {
   const guides = ["docs", "docs/natives", "docs/agent"].flatMap((folder) => readdirSync(join(ROOT, folder)).filter((name) => name.endsWith(".md")).map((name) => `${folder}/${name}`));
   return guides.filter((guide) => !PAGES.some(({ source }) => source === guide));

@@ -1,4 +1,5 @@
-// The picture of the agent in the README: a scripted session in a pseudo-terminal, read by an emulator and drawn as SVG.
+// Draws the picture of the agent in the README: runs a scripted session in a pseudo-terminal and a terminal emulator,
+// and draws the screen as SVG.
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -9,13 +10,13 @@ import { THEMES, drawScreen } from "./screen.mjs";
 
 const SIZE = { cols: 92, rows: 44 };
 const LIMIT_MS = 30_000;
-/** A home whose path is on the screen: the same in every picture. */
+/** The home directory. Its path is on the screen, so it is the same in every picture. */
 const HOME = join(tmpdir(), "you");
-/** The row of the permission panel that is drawn last begins so. */
+/** The start of the row of the permission panel that is drawn last. */
 const LAST_CHOICE = "  5 ";
 const LABEL = "The agent finds a bug in a small project, fixes it, and asks for permission before it pushes";
 
-/** Creates a project with a bug in a home directory of its own, whose settings ask before a push. */
+/** Creates a project with a bug in a separate home directory, whose settings ask before a push. */
 function createProject(home) {
   const project = join(home, "shop");
   mkdirSync(project);
@@ -33,13 +34,13 @@ function createProject(home) {
   return project;
 }
 
-/** The answer of a terminal with this background to the question for it. */
+/** A terminal's answer to the query of its background color. */
 function backgroundReply(hex) {
   const parts = [1, 3, 5].map((at) => hex.slice(at, at + 2).repeat(2));
   return `\x1b]11;rgb:${parts.join("/")}\x1b\\`;
 }
 
-/** Plays the session in a terminal with the colors of `theme`, and returns the picture of its last screen. */
+/** Runs the session in a terminal with the colors of `theme`, and returns a picture of its last screen. */
 async function play(agent, theme) {
   const require = createRequire(import.meta.url);
   const { Terminal } = require("@xterm/headless");
@@ -85,7 +86,10 @@ async function play(agent, theme) {
   }
 }
 
-/** Writes docs/images/terminal.svg and its light variant with the agent that was built: `SINEW_BIN`, a release in dist, or that of the tests. */
+/**
+ * Writes docs/images/terminal.svg and its light variant with a built agent: `SINEW_BIN`, a release in dist, or the one
+ * of the tests.
+ */
 export async function drawPicture() {
   const candidates = [process.env.SINEW_BIN, join(ROOT, "dist", "sinew"), join(ROOT, "target", "debug", "sinew")];
   const agent = candidates.find((path) => path && existsSync(path));

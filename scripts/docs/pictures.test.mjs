@@ -1,4 +1,5 @@
-// Every picture of the documentation, as Chromium renders it: texts are as wide as their cells, inside of the picture, and do not overlap.
+// Renders every picture of the documentation in Chromium and tests that texts are as wide as their cells, lie inside
+// the picture, and do not overlap.
 import assert from "node:assert/strict";
 import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
@@ -9,12 +10,15 @@ import { ROOT } from "../lib/steps.mjs";
 const FOLDER = join(ROOT, "docs", "images");
 /** How much a text may be wider or narrower than its cells. */
 const TOLERANCE = 0.03;
-/** Pixels by which the box of a text may be wider: browsers round that of a single character up. */
+/** Pixels by which the box of a text may be wider, because browsers round that of a single character up. */
 const ROUNDING = 1;
-/** Pixels by which the boxes of two texts may overlap: italics and bold letters reach a little over their cell. */
+/**
+ * Pixels by which the boxes of two texts may overlap, because italic and bold letters extend a little beyond their
+ * cell.
+ */
 const TOUCH = 2;
 
-/** Measures each text of the SVGs: its box, the width that it asks for, and its width in the font alone. */
+/** Measures each text of the SVGs: its box, its requested width, and its natural width in the font. */
 const MEASURE = `
   return [...document.querySelectorAll("svg")].map((svg) => ({
     width: svg.viewBox.baseVal.width,
@@ -31,7 +35,7 @@ const MEASURE = `
     }),
   }));`;
 
-/** Describes each text of a measured picture that is not shown as intended. */
+/** Describes each text of a measured picture that does not look as intended. */
 function faultsOf({ width, height, texts }) {
   const faults = [];
   const differs = (value, wanted, slack = 0) => Math.abs(value - wanted) > TOLERANCE * wanted + slack;

@@ -1,4 +1,4 @@
-// Plots of the saved benchmark runs, as SVG inside of a page: for each row a bar per contender, in proportion to its time.
+// Plots the saved benchmark runs as SVG in a page: for each row a bar per contender, whose length is its time.
 import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 
@@ -27,7 +27,7 @@ function plot({ title, sinew, others }) {
   return `<figure><figcaption>${escaped(title)}</figcaption><svg viewBox="0 0 ${width} ${height}" role="img" aria-label="${escaped(title).replaceAll('"', "&quot;")}">${parts.join("")}</svg></figure>`;
 }
 
-/** All saved runs below `folder` as a page of Markdown. */
+/** Returns all saved runs below `folder` as a Markdown page. */
 export function drawPlots(folder) {
   const runs = readdirSync(folder).filter((name) => name.endsWith(".json")).sort().flatMap((name) => {
     const { host, results } = JSON.parse(readFileSync(join(folder, name), "utf8"));

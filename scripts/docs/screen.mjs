@@ -1,13 +1,14 @@
 // Draws the screen of a terminal emulator as SVG.
 //
-// Browsers disagree about blanks in SVG text, so no run begins or ends with one, and blanks inside of a run are no-break spaces.
-// Every run is positioned by its column and carries the width of its cells, so that it stays aligned in any monospace font.
+// Browsers disagree about spaces in SVG text, so no run begins or ends with one, and spaces inside a run are no-break
+// spaces. Every run is positioned by its column and carries the width of its cells, so that it stays aligned in any
+// monospace font.
 
 const CELL = { width: 8.4, height: 18, size: 14, baseline: 13 };
 const PADDING = 16;
 const NO_BREAK_SPACE = "\u00a0";
 
-/** The colors of a terminal: background, foreground, and the sixteen that have names. */
+/** The colors of a terminal: background, foreground, and the sixteen named colors. */
 export const THEMES = {
   dark: {
     background: "#16181d",
@@ -27,7 +28,7 @@ export const THEMES = {
   },
 };
 
-/** A color of the table of 256. */
+/** A color of the 256-color palette. */
 function paletteColor(index, theme) {
   if (index < 16) return theme.named[index];
   const hex = (value) => value.toString(16).padStart(2, "0");
@@ -42,7 +43,7 @@ function colorOf(cell, part, theme) {
   return cell[`is${part}Palette`]() ? paletteColor(cell[`get${part}Color`](), theme) : undefined;
 }
 
-/** The style of a cell: attributes of its text, and the color behind it. */
+/** The style of a cell: the attributes of its text, and its background color. */
 function styleOf(cell, theme) {
   let [fill, behind] = [colorOf(cell, "Fg", theme) ?? theme.foreground, colorOf(cell, "Bg", theme)];
   if (cell.isInverse()) [fill, behind] = [behind ?? theme.background, fill];
@@ -73,14 +74,17 @@ function runsOf(line, cols, theme) {
   return runs;
 }
 
-/** A run without the blanks around it. A blank is one cell wide. */
+/** A run without the spaces around it. A space is one cell wide. */
 function trimmed({ column, width, text }) {
   const begin = text.length - text.trimStart().length;
   const end = text.length - text.trimEnd().length;
   return { column: column + begin, width: width - begin - end, text: text.trim() };
 }
 
-/** The screen of `terminal` (of @xterm/headless) as SVG, down to its last row that is not empty. `label` describes it for screen readers. */
+/**
+ * Draws the screen of `terminal` (of @xterm/headless) as SVG, down to its last row that is not empty. `label` describes
+ * it for screen readers.
+ */
 export function drawScreen(terminal, theme, label) {
   const { active } = terminal.buffer;
   const { cols } = terminal;

@@ -1,4 +1,4 @@
-// The pages of the website before VitePress builds it. look.test.mjs looks at the finished one.
+// Tests the pages of the website before VitePress builds it. look.test.mjs tests the finished one.
 import assert from "node:assert/strict";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

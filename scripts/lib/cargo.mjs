@@ -1,11 +1,12 @@
-// Runs cargo builds with one line of progress in place of a line per crate; cargo's own words are shown when a build fails.
+// Runs cargo builds with one line of progress instead of a line per crate. If a build fails, cargo's messages are
+// shown.
 import { spawn } from "node:child_process";
 import { explained } from "./causes.mjs";
 import { ROOT, dim } from "./steps.mjs";
 
 /** The count in cargo's progress bar: `Building [==>  ] 12/345: regex, serde`. */
 const PROGRESS = /\[[=> ]*\] (\d+)\/(\d+)(?:: (.*))?/;
-/** The end of a line, or of a bar that is drawn over. */
+/** The end of a line, or of a progress bar that is overwritten. */
 const LINE_END = /\r\n|\r|\n|\x1b\[K/;
 /** Lines that say nothing about a failure. */
 const ROUTINE = /^\s*(Compiling|Checking|Downloading|Downloaded|Updating|Locking|Adding|Blocking|Finished|Building|Fetch|Fresh|Dirty|$)/;
@@ -28,7 +29,7 @@ export class BuildOutput {
     const parts = (this.#rest + text).split(LINE_END);
     this.#rest = parts.pop();
     parts.forEach((line) => this.#line(line));
-    // The bar is drawn anew without an end of line.
+    // The bar is redrawn without a line end.
     const found = PROGRESS.exec(this.#rest);
     if (found) this.#progress(found);
   }
@@ -66,9 +67,9 @@ export function minutes(seconds) {
 }
 
 /**
- * Runs `cargo ARGS`. `what` names what is built, `seconds` says how long a first build takes on two fast cores, if known. On a
- * terminal a line shows the progress, elsewhere there is a line at the beginning and one at the end. `verbose` passes on all
- * that cargo says. Rejects when cargo fails, after its messages were shown.
+ * Runs `cargo ARGS`. `what` names what is built, and `seconds` is how long a first build takes on two fast cores, if
+ * known. On a terminal, one line shows the progress; elsewhere there is a line at the start and one at the end.
+ * `verbose` passes on all output of cargo. Rejects when cargo fails, after showing its messages.
  */
 export function cargoBuild(args, { what, seconds, env = {}, verbose = false, stream = process.stdout }) {
   const begun = performance.now();
@@ -76,7 +77,7 @@ export function cargoBuild(args, { what, seconds, env = {}, verbose = false, str
   stream.write(dim(`building ${what}${first}\n`));
   if (verbose) stream.write(dim(`$ cargo ${args.join(" ")}\n`));
   const live = Boolean(stream.isTTY) && !verbose;
-  // Cargo draws its bar for a pipe only when it is told how wide the terminal is.
+  // Cargo draws its progress bar in a pipe only if it is told the width of the terminal.
   const bar = verbose ? {} : { CARGO_TERM_PROGRESS_WHEN: "always", CARGO_TERM_PROGRESS_WIDTH: "200", CARGO_TERM_COLOR: "never" };
   return new Promise((resolve, reject) => {
     const child = spawn("cargo", args, {

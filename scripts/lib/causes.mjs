@@ -1,6 +1,6 @@
-// Explains why a tool failed: what cargo, npm and apt print for the causes that a fresh machine has, and the way out of each.
+// Explains why a tool failed: what cargo, npm and apt print for the usual causes on a new machine, and how to fix each.
 
-/** A pattern of a tool's output, and the sentence that a person reads instead. */
+/** Patterns of tool output, each with the sentence to show instead. */
 const CAUSES = [
   [/No space left on device|ENOSPC|os error 28/i, "the disk is full: free some space (a build needs about 3 GB, npm test about 10 GB), or set CARGO_TARGET_DIR to a folder on another disk"],
   [/Read-only file system|EROFS|os error 30/i, "a folder that must be written to is read-only: set CARGO_HOME, npm_config_cache and SINEW_CACHE to folders that you can write to"],
@@ -14,13 +14,13 @@ const CAUSES = [
   [/Cannot allocate memory|signal: 9, SIGKILL|ENOMEM/i, "the machine ran out of memory: close other programs, or set CARGO_BUILD_JOBS=1"],
 ];
 
-/** The first cause that some lines of output show; undefined where they show none. */
+/** The first known cause in some lines of output; undefined if there is none. */
 export function causeOf(lines) {
   const text = typeof lines === "string" ? lines : lines.join("\n");
   return CAUSES.find(([pattern]) => pattern.test(text))?.[1];
 }
 
-/** `message`, with the cause behind it where the output shows one. */
+/** `message`, followed by the cause if the output shows one. */
 export function explained(message, lines) {
   const cause = causeOf(lines);
   return cause ? `${message}: ${cause}` : message;

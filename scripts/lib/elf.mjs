@@ -1,10 +1,13 @@
-// Reads what a Linux binary asks of the system: its processor, the newest glibc, static TLS.
+// Reads what a Linux binary requires of the system: the processor, the newest glibc version, static TLS.
 import { readFileSync } from "node:fs";
 
 const MACHINES = { 62: "x64", 183: "arm64" };
 const SECTION = { dynamic: 6, versionsNeeded: 0x6ffffffe };
 const TAG = { needed: 1, flags: 30 };
-/** The library takes room in the thread block that is made when the process starts, so that a late load may fail. */
+/**
+ * Set if a library needs space in the TLS block that is allocated when the process starts, so that loading it later may
+ * fail.
+ */
 const STATIC_TLS = 0x10;
 
 /** Orders "2.9" before "2.28". */
@@ -17,7 +20,9 @@ export function compareVersions(a, b) {
   return 0;
 }
 
-/** @returns `{ arch, glibc, needed, staticTls }`; `glibc` is the newest version that a symbol asks for, or undefined. */
+/**
+ * @returns `{ arch, glibc, needed, staticTls }`; `glibc` is the newest version that a symbol requires, or undefined.
+ */
 export function readElf(path) {
   const bytes = readFileSync(path);
   if (bytes.length < 64 || bytes.readUInt32BE(0) !== 0x7f454c46) throw new Error(`${path} is not an ELF file`);

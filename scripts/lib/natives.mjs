@@ -1,4 +1,4 @@
-// Builds the addon, the shells' supervisor program and the agent with cargo, and puts them where they are looked for.
+// Builds the addon, the supervisor program of shells and the agent with cargo, and puts them where they are expected.
 import { copyFileSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { zig } from "../zig.mjs";
@@ -7,30 +7,30 @@ import { compareVersions, readElf } from "./elf.mjs";
 import { PLATFORMS, addonOf, programOf, variantsOf } from "./platforms.mjs";
 import { ROOT, ask, dim } from "./steps.mjs";
 
-/** What each variant asks of a processor, as compilers name it. */
+/** The processor level that each variant requires, as compilers name it. */
 export const LEVEL = { modern: "x86-64-v3", baseline: "x86-64-v2" };
 /** The folder of the addons and the supervisor programs. */
 export const BUILD = join(ROOT, "native", "build");
-/** The profile that each file of `BUILD` was built with, by its name. */
+/** The file that records with which profile each file of `BUILD` was built. */
 const PROFILES = join(BUILD, "profiles.json");
 
-/** Profiles that compile fast and leave most crates of the project without optimisation. */
+/** Profiles that compile fast and do not optimise most crates of the project. */
 const FAST_TO_COMPILE = ["dev", "test"];
 
-/** Tells whether an addon of the folder was built without optimising the crates of the project. */
+/** Tells whether an addon in the folder was built without optimising the crates of the project. */
 export function isDevBuild() {
   const profiles = existsSync(PROFILES) ? JSON.parse(readFileSync(PROFILES, "utf8")) : {};
   return Object.entries(profiles).some(([file, profile]) => file.endsWith(".node") && FAST_TO_COMPILE.includes(profile));
 }
 
-/** The package of each part, and the words that choose its target. */
+/** The package of each part, and the arguments that select its target. */
 const PARTS = {
   addon: { name: "sinew-node", target: ["--lib"] },
   supervisor: { name: "sinew-shell", target: ["--bin", "sinew-shell-host"] },
   agent: { name: "sinew-cli", target: ["--bin", "sinew"] },
 };
 
-/** Replaces a file in one step: whoever loads it meanwhile sees the old or the new one, never half. */
+/** Replaces a file atomically: a process that loads it meanwhile sees the old or the new file. */
 function place(from, to) {
   mkdirSync(dirname(to), { recursive: true });
   const part = `${to}.${process.pid}.part`;
@@ -38,7 +38,7 @@ function place(from, to) {
   renameSync(part, to);
 }
 
-/** What cargo calls the addon on each system. */
+/** The name that cargo gives the addon on each system. */
 const LIBRARY = { linux: "libsinew_natives.so", darwin: "libsinew_natives.dylib", win32: "sinew_natives.dll" };
 
 /** The Rust target of this machine. */
@@ -49,22 +49,25 @@ export async function hostTarget() {
 }
 
 /**
- * Tells whether the toolchain links a target by its own lld, as it does for x86-64 Linux. That folds functions whose code is the
- * same: 1 % of the agent. Nothing here compares the addresses of functions, and data stays apart.
+ * Tells whether the toolchain links a target with its own lld, as it does for x86-64 Linux. lld can merge functions
+ * with identical code, which saves 1 % of the agent. That is safe: nothing here compares addresses of functions, and
+ * data is not merged.
  */
 async function linksWithLld(triple) {
   const root = (await ask("rustc", ["--print", "sysroot"]))?.trim();
   return triple === "x86_64-unknown-linux-gnu" && existsSync(join(root ?? "", "lib", "rustlib", triple, "bin", "gcc-ld", "ld.lld"));
 }
 
-/** The platform of a Rust target; an error where there is no addon for it. */
+/** The platform of a Rust target. Throws an error if there is no addon for it. */
 export function platformOf(triple) {
   const platform = PLATFORMS.find(({ targets }) => targets.includes(triple));
   if (!platform) throw new Error(`no addon for the target ${triple}; known are ${PLATFORMS.flatMap(({ targets }) => targets).join(", ")}`);
   return platform;
 }
 
-/** The variant to build of a target: the wanted one, else what this machine runs. Undefined where a target has none. */
+/**
+ * The variant to build for a target: the wanted one, else the one for this machine; undefined if the target has none.
+ */
 function variantOf(triple, platform, host, wanted) {
   if (wanted && !LEVEL[wanted]) throw new Error(`unknown variant "${wanted}": use modern or baseline`);
   const variants = variantsOf(platform).filter(Boolean);
@@ -75,7 +78,7 @@ function variantOf(triple, platform, host, wanted) {
   return /\bavx2\b.*\bbmi2\b/.test(cpu) ? "modern" : "baseline";
 }
 
-/** The profile that a file of `BUILD` was built with; undefined where nobody wrote it down. */
+/** The profile that a file of `BUILD` was built with; undefined if it is not recorded. */
 export function profileOf(name) {
   return existsSync(PROFILES) ? JSON.parse(readFileSync(PROFILES, "utf8"))[name] : undefined;
 }
@@ -88,9 +91,10 @@ function rememberProfile(name, profile) {
 }
 
 /**
- * Builds `parts` (`addon`, `supervisor`, `agent`) with a profile and puts them into `native/build` and `dist`; with `collect`
- * into `dist/cross/TAG`, where packages of any platform are made from. `what` and `seconds`: see `cargoBuild`. The addon alone is
- * compiled in half the time: without the embedded interpreter of the supervisor.
+ * Builds `parts` (`addon`, `supervisor`, `agent`) with a profile and puts them into `native/build` and `dist`, or with
+ * `collect` into `dist/cross/TAG`, from which packages of any platform are made. For `what` and `seconds` see
+ * `cargoBuild`. The addon alone takes half the time, because it does not need the embedded interpreter of the
+ * supervisor.
  */
 export async function buildNatives({ parts, profile, variant: wanted, target: triple, glibc, dev = false, verbose = false, collect = false, what, seconds }) {
   const host = await hostTarget();
@@ -108,16 +112,16 @@ export async function buildNatives({ parts, profile, variant: wanted, target: tr
   const env = { ...old };
   const flags = [];
   if (variant && !shared) flags.push(`-C target-cpu=${LEVEL[variant]}`);
-  // Without it the addon asks for a runtime library that a fresh Windows does not have.
+  // Without it the addon needs a runtime library that a new Windows does not have.
   if (os === "win32") flags.push("-C target-feature=+crt-static");
   if (profile === "release" && !old && (await linksWithLld(triple))) flags.push("-C link-arg=-Wl,--icf=all");
   if (flags.length && !process.env.RUSTFLAGS) env.RUSTFLAGS = flags.join(" ");
   const metadata = JSON.parse(await ask("cargo", ["metadata", "--format-version", "1", "--no-deps"]));
-  // Flags differ per variant: a folder each keeps cargo from building everything again at every change.
+  // Flags differ per variant. With a folder for each, cargo does not rebuild everything at every change of the variant.
   const folder = shared ? metadata.target_directory : join(metadata.target_directory, variant ?? "plain");
   env.CARGO_TARGET_DIR = folder;
 
-  // With the whole workspace the tests' addon gets the features that the tests have compiled.
+  // Building the whole workspace gives the tests' addon the same features as the tests.
   const selected = shared && profile === "test" ? ["--workspace"] : parts.flatMap((part) => ["--package", PARTS[part].name]);
   const targeted = triple !== host || Boolean(old);
   const args = [old ? "zigbuild" : "build", "--profile", profile, ...selected, ...parts.flatMap((part) => PARTS[part].target)];
@@ -130,7 +134,8 @@ export async function buildNatives({ parts, profile, variant: wanted, target: tr
     addon: () => [[LIBRARY[os], dev ? "sinew_natives.dev.node" : addonOf(platform, variant)]],
     supervisor: () => {
       const name = program("sinew-shell-host");
-      // A package has one supervisor for both variants: each build keeps its own beside the one that the checkout uses.
+      // A package has one supervisor for both variants. Each build keeps its own next to the one that the checkout
+      // uses.
       const kept = join(`${tag}${variant ? `-${variant}` : ""}`, name);
       return triple === host ? [[name, kept], [name, name]] : [[name, kept]];
     },

@@ -1,8 +1,8 @@
-// A search in plain JavaScript that does the work of ours, for a comparison that means something.
+// A search in plain JavaScript that does the same work as ours, for a fair comparison.
 import { readFile, readdir } from "node:fs/promises";
 import { join, relative, sep } from "node:path";
 
-/** The result of some work, and how long it took. */
+/** Returns the result of some work, and how long it took. */
 export async function timed(work) {
   const begun = performance.now();
   const result = await work();
@@ -10,8 +10,8 @@ export async function timed(work) {
 }
 
 /**
- * Lists the files below a folder as a plain program would that had its ignore rules for nothing: `kept` says which files
- * and which folders it enters, relative to `folder`.
+ * Lists the files below a folder as a plain program would, without the time for ignore rules: `kept` says which files
+ * it lists and which folders it enters, relative to `folder`.
  */
 async function walk(folder, at, kept) {
   const found = [];
@@ -25,7 +25,7 @@ async function walk(folder, at, kept) {
   return found;
 }
 
-/** The lines of a file that hold a word; none of a file with a NUL byte, which is no text. */
+/** The number of lines in a file that contain a word; 0 for a file with a NUL byte, which is binary. */
 async function count(path, word) {
   const bytes = await readFile(path);
   if (bytes.includes(0)) return 0;
@@ -33,9 +33,12 @@ async function count(path, word) {
   return lines.filter((line) => line.includes(word)).length;
 }
 
-/** Searches `folder` for a word, and lists the files of an ending: with ours and in plain JavaScript, over the same files. */
+/**
+ * Searches `folder` for a word and lists the files with an extension, with Sinew and in plain JavaScript, on the same
+ * files.
+ */
 export async function compare({ grep, glob }, folder, word, ending) {
-  // Which files count is settled before anything is timed.
+  // The files are determined before anything is timed.
   const { matches } = await glob({ pattern: "**/*", path: folder, hidden: true, gitignore: true, fileType: 1 });
   const files = new Set(matches.map((match) => match.path.split("/").join(sep)));
   const folders = new Set();
@@ -45,7 +48,7 @@ export async function compare({ grep, glob }, folder, word, ending) {
   const kept = { files, folders };
   const plainGrep = async () => {
     let sum = 0;
-    // What a link leads to is read in its own place, if at all.
+    // The target of a link is searched in its own place, if at all.
     for (const { path, link } of await walk(folder, folder, kept)) sum += link ? 0 : await count(path, word);
     return sum;
   };

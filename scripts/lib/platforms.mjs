@@ -1,9 +1,10 @@
-// The platforms that packages are made for: one row each. Builds, packages, the loader's list and the documentation follow it.
+// The platforms that packages are made for, one row each. Builds, packages, the loader's list and the documentation use
+// it.
 
 /**
- * `tag` names files and packages; `targets` are the Rust targets that serve it, the one of releases first; `libc` is what npm
- * asks for. A cross build leaves addon, supervisor program and agent of a platform in `dist/cross/TAG/`, under the names that
- * `native/build` and `dist` have for them.
+ * `tag` is part of the names of files and packages. `targets` are the Rust targets for the platform, the one of
+ * releases first. `libc` is the value for npm. A cross build puts the addon, supervisor program and agent of a platform
+ * into `dist/cross/TAG/`, with the names that they have in `native/build` and `dist`.
  */
 export const PLATFORMS = [
   { tag: "linux-x64", os: "linux", cpu: "x64", libc: "glibc", targets: ["x86_64-unknown-linux-gnu"] },
@@ -15,10 +16,10 @@ export const PLATFORMS = [
   { tag: "win32-x64", os: "win32", cpu: "x64", targets: ["x86_64-pc-windows-msvc", "x86_64-pc-windows-gnu"] },
 ];
 
-/** The builds of one addon for a platform, the one that runs everywhere first; [""] where there is one alone. */
+/** The variants of the addon for a platform, the one that runs everywhere first; [""] if there is only one. */
 export const variantsOf = ({ cpu }) => (cpu === "x64" ? ["baseline", "modern"] : [""]);
 
-/** The file name of a program of ours on a platform. */
+/** The file name of one of our programs on a platform. */
 export const programOf = ({ os }, name) => (os === "win32" ? `${name}.exe` : name);
 
 /** The file name of an addon. */

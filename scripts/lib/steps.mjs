@@ -12,17 +12,17 @@ export const bold = (text) => (colour ? `\x1b[1m${text}\x1b[22m` : text);
 export const dim = (text) => (colour ? `\x1b[2m${text}\x1b[22m` : text);
 export const red = (text) => (colour ? `\x1b[31m${text}\x1b[39m` : text);
 
-/** The sums of passed and failed tests, from the closing lines of test runners. */
+/** The total numbers of passed and failed tests, from the last lines of test runners. */
 export const counts = { passed: 0, failed: 0, skipped: 0 };
 
-// cargo's harness, node's runner, and our own closing line.
+// cargo's harness, node's runner, and the last line of our own scripts.
 const CLOSING = [
   /^test result: \w+\. (\d+) passed; (\d+) failed/,
   /^# pass (\d+)$/,
   /^ℹ pass (\d+)$/,
   /^(\d+) passed, (\d+) failed/,
 ];
-// What a test of ours says that has nothing to run against.
+// What our tests print if they have nothing to run against.
 const SKIPPED = /^skipped: /;
 const FAILED = [/^# fail (\d+)$/, /^ℹ fail (\d+)$/];
 
@@ -45,7 +45,9 @@ function count(line) {
 /** How much of the end of a program's messages is searched for the cause of its failure, in characters. */
 const TAIL = 20_000;
 
-/** Runs a program; its output goes where ours goes, line by line. Rejects when it fails, with the cause where the output shows one. */
+/**
+ * Runs a program and passes its output on, line by line. Rejects when it fails, with the cause if the output shows one.
+ */
 export function run(program, args, { cwd = ROOT, env = {}, quiet = false } = {}) {
   if (!quiet) console.log(dim(`$ ${[program, ...args].join(" ")}`));
   return new Promise((done, fail) => {
@@ -83,7 +85,7 @@ export function ask(program, args, { env = {}, cwd = ROOT } = {}) {
   });
 }
 
-/** A named part of a script, with its time. Failures are kept, so that one run tells all of them. */
+/** Runs a named part of a script and shows its time. Failures are collected, so that one run reports all of them. */
 export async function step(name, work, failures) {
   console.log(`\n${bold(`== ${name}`)}`);
   const begun = Date.now();

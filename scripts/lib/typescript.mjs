@@ -1,13 +1,14 @@
-// Compiles the TypeScript of the packages and writes the module that gives `import` the same names as `require` of @sinew/natives.
+// Compiles the TypeScript of the packages, and writes the module that lets `import` of @sinew/natives have the same
+// names as `require`.
 import { appendFileSync, cpSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { bundle } from "./bundle.mjs";
 import { ROOT, ask, dim, run } from "./steps.mjs";
 
-/** The packages that stand on @sinew/natives or beside it. */
+/** The packages that use @sinew/natives or are independent of it. */
 export const MORE_PACKAGES = ["tokens", "pi-natives"];
 
-/** Modules of `compat` whose packages give `require` the function itself. */
+/** Modules of `compat` whose original packages export the function itself to `require`. */
 const CALLED = ["fast-glob", "sharp-lite"];
 
 /** The modules of `compat` that the package exports. */
@@ -26,17 +27,17 @@ export async function buildTypescript() {
   }
 }
 
-/** Writes the JavaScript of @sinew/natives alone, without types and `compat`: what `require` of a checkout needs. */
+/** Writes only the JavaScript of @sinew/natives, without types and `compat`: what `require` of a checkout needs. */
 export async function buildNativesJavaScript() {
   const folder = join(ROOT, "packages", "natives");
   await bundle(join(folder, "src"), join(folder, "dist"));
 }
 
-/** Writes `packages/natives/dist`. What was there works until the end. */
+/** Writes `packages/natives/dist`. The old contents work until the end. */
 async function buildNativesTypescript() {
   const folder = join(ROOT, "packages", "natives");
   const dist = join(folder, "dist");
-  // Beside the old one, and named so that no other build writes to it.
+  // A folder next to the old one, with a name that no other build uses.
   const next = `${dist}.${process.pid}.part`;
   try {
     await run("npx", ["--no-install", "tsc", "--project", folder, "--outDir", next], { quiet: true });
@@ -51,7 +52,7 @@ async function buildNativesTypescript() {
     for (const name of compatModules(folder)) {
       const file = join(next, "compat", name);
       if (/^export = /m.test(readFileSync(`${file}.d.ts`, "utf8"))) {
-        // The module is its one object, for `require` too.
+        // The module is the exported object itself, for `require` too.
         for (const end of [".mjs", ".d.mts"]) writeFileSync(file + end, `// Written by scripts/build.mjs.\nimport module from "./${name}.js";\nexport default module;\n`);
         continue;
       }

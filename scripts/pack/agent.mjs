@@ -1,4 +1,4 @@
-// Packs the agent: npm packages, archives and Debian packages, of every platform whose program is there.
+// Packs the agent as npm packages, archives and Debian packages, for every platform whose program has been built.
 import { chmodSync, copyFileSync, cpSync, existsSync, mkdirSync, readFileSync, readdirSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { gzipSync } from "node:zlib";
@@ -10,15 +10,15 @@ import { LICENSES, checkFile, crossFolder, libcOf, manifestOf, report, tarball }
 
 const SOURCE = join(ROOT, "packages", "sinew");
 const DEBIAN = { x64: "amd64", arm64: "arm64" };
-/** Of whom a Debian package must name one; releases are made by nobody in particular. */
+/** The maintainer. A Debian package must name one, but no particular person makes releases. */
 const MAINTAINER = "The Sinew project <packages@sinew.invalid>";
 
-/** The platforms of the agent: a static program of musl serves all of Linux, so each processor has one. */
+/** The platforms of the agent. A static musl program runs on every Linux, so there is one for each processor. */
 export const AGENT_PLATFORMS = PLATFORMS.filter(({ libc }) => libc !== "musl");
 
 const isHost = ({ os, cpu }) => os === process.platform && cpu === process.arch;
 
-/** The program of a platform, with the Rust target it was built for; undefined where there is none. `own`: that of this machine. */
+/** The program of a platform and its Rust target; undefined if there is none. `own` is the path for this machine. */
 function programFor(platform, own) {
   const name = programOf(platform, "sinew");
   const musl = PLATFORMS.find(({ tag }) => tag === `${platform.tag}-musl`);
@@ -29,12 +29,14 @@ function programFor(platform, own) {
   return found && { ...found, platform, name, target: found.built.targets[0] };
 }
 
-/** What the program says of itself: scripts for shells, and the manual page. The same on all platforms. */
+/**
+ * What the program generates: the completion scripts of shells and the manual page. They are the same on all platforms.
+ */
 async function generated(programs, stage) {
   const own = programs.find(({ platform }) => isHost(platform));
   if (!own) throw new Error(`no agent that runs here writes the manual page; run: npm run build -- --agent`);
   const program = join(stage, own.name);
-  // What was downloaded has no right to run.
+  // Downloaded files are not executable.
   put(stage, own.name, readFileSync(own.path), 0o755);
   const say = async (...words) => {
     const text = await ask(program, words);
@@ -54,7 +56,7 @@ function put(folder, path, content, mode = 0o644) {
 
 const licenses = () => LICENSES.map((name) => [name, readFileSync(join(ROOT, name))]);
 
-/** Packs all forms of the agent. */
+/** Packs the agent in all forms. */
 export async function packAgent({ stage, out, anyBuild, program: own }) {
   const programs = AGENT_PLATFORMS.map((platform) => programFor(platform, own)).filter(Boolean);
   if (!programs.length) throw new Error("no agent in dist and dist/cross; run: npm run build -- --agent");
@@ -97,7 +99,7 @@ async function npmProgram({ platform: { tag, os, cpu }, path, name }, { stage, o
     os: [os],
     cpu: [cpu],
     ...(libc && { libc: [libc] }),
-    // A program cannot be started from within an archive.
+    // A program inside an archive cannot be started.
     preferUnplugged: true,
     files: ["bin", "THIRD-PARTY.txt", ...LICENSES],
   };
@@ -105,7 +107,7 @@ async function npmProgram({ platform: { tag, os, cpu }, path, name }, { stage, o
   return tarball(folder, out);
 }
 
-/** The files of an installation below a prefix such as /usr/local, where shells and man look for them. */
+/** Writes the files of an installation below a prefix such as /usr/local, where shells and man look for them. */
 function tree(folder, { path, name }, texts, zsh) {
   put(folder, `bin/${name}`, readFileSync(path), 0o755);
   put(folder, "share/bash-completion/completions/sinew", texts.bash);
@@ -146,7 +148,7 @@ function depends(path) {
   return packages.join(", ");
 }
 
-/** The licences in the form that Debian's tools read; its systems have the text of the second. */
+/** The licences in the format of Debian's tools. Debian systems have the text of the second one. */
 function copyright() {
   const mit = readFileSync(join(ROOT, "LICENSE-MIT"), "utf8").trim().split("\n").map((line) => ` ${line.trim() || "."}\n`).join("");
   const apache = " On Debian systems its text is in /usr/share/common-licenses/Apache-2.0.\n";
@@ -155,7 +157,7 @@ function copyright() {
   return `${head}License: Expat or Apache-2.0\n${notes}\nLicense: Expat\n${mit}\nLicense: Apache-2.0\n${apache}`;
 }
 
-/** A Debian package by dpkg-deb: the tree is made already, so that cargo-deb would have nothing to build. */
+/** Builds a Debian package with dpkg-deb. cargo-deb would have nothing to do, because the tree already exists. */
 async function debian(program, { stage, out, texts, version, anyBuild }) {
   const { cpu } = program.platform;
   const folder = join(stage, `deb-${cpu}`);

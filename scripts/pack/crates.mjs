@@ -1,4 +1,5 @@
-// Names the crates that a program is linked from, for its bill of materials and for the notices that their licences ask for.
+// Lists the crates that a program is linked from, for its bill of materials and for the notices that their licences
+// require.
 import { createHash } from "node:crypto";
 import { readFileSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -8,7 +9,7 @@ import { report } from "./files.mjs";
 /** The crates whose packages are written, by what a bill of materials calls the product. */
 export const PRODUCTS = { sinew: "sinew-cli", "sinew-natives": "sinew-node" };
 
-/** Facts of cargo, asked once. */
+/** The metadata from cargo, read once. */
 let asked;
 async function metadata() {
   asked ??= ask("cargo", ["metadata", "--locked", "--format-version", "1"]);
@@ -17,7 +18,7 @@ async function metadata() {
   return JSON.parse(text);
 }
 
-/** The time of the last commit, in seconds: what is written does not depend on when. */
+/** The time of the last commit in seconds, so that the written files do not depend on the current time. */
 export async function sourceTime() {
   return Number(process.env.SOURCE_DATE_EPOCH ?? (await ask("git", ["log", "-1", "--format=%ct"])) ?? 0);
 }
@@ -52,7 +53,7 @@ function checksums() {
   return new Map([...rows].map(([, name, version, sum]) => [`${name} ${version}`, sum]));
 }
 
-/** Writes the bill of materials of a product as CycloneDX 1.6, the same bytes for the same source. */
+/** Writes the bill of materials of a product as CycloneDX 1.6. The same source gives the same bytes. */
 export async function writeBill(product, { version, out }) {
   const { packages, uses } = await linkedCrates(PRODUCTS[product]);
   const sums = checksums();
@@ -66,7 +67,7 @@ export async function writeBill(product, { version, out }) {
       name,
       version: own,
       ...(sum && { hashes: [{ alg: "SHA-256", content: sum }] }),
-      // Old crates write a slash where SPDX says OR.
+      // Old crates use a slash instead of the OR of SPDX.
       ...(license && { licenses: [{ expression: license.replaceAll(/\s*\/\s*/g, " OR ") }] }),
       ...(source && { purl: `pkg:cargo/${name}@${own}` }),
       ...(repository && { externalReferences: [{ type: "vcs", url: repository }] }),
@@ -92,7 +93,7 @@ export async function writeBill(product, { version, out }) {
 
 const NOTICE = /^(licen[cs]e|copying|copyright|notice|unlicense)/i;
 
-/** The licence texts of the crates that a product is linked from, each text once, below the crates that carry it. */
+/** The licence texts of the crates that a product is linked from, each text once, below the crates that contain it. */
 export async function notices(product) {
   const { packages } = await linkedCrates(PRODUCTS[product]);
   const texts = new Map();
@@ -101,7 +102,7 @@ export async function notices(product) {
     const folder = dirname(manifest);
     const files = readdirSync(folder).filter((file) => NOTICE.test(file) && statSync(join(folder, file)).isFile());
     const found = files.map((file) => readFileSync(join(folder, file), "utf8").replaceAll("\r\n", "\n").trim());
-    // Some crates carry no text of the licence that they name.
+    // Some crates do not contain the text of the licence that they name.
     for (const text of found.length ? found : [`(no text in the crate; its licence is ${license})`]) {
       const digest = createHash("sha256").update(text.replaceAll(/\s+/g, " ")).digest("hex");
       const kept = texts.get(digest) ?? { text, crates: [] };

@@ -10,7 +10,7 @@ import { LICENSES, MIB, checkFile, findFile, foldersOf, manifestOf, tarball } fr
 
 const LIMIT = { main: 200 * 1024, addon: 16 * MIB };
 
-/** Packs the built package of the folder `source`: all but the addons. */
+/** Packs the built package of the folder `source` without the addons. */
 export async function packMain({ source, stage, out }) {
   const manifest = manifestOf(source);
   const embedded = join(source, "dist", "embedded.js");
@@ -19,7 +19,7 @@ export async function packMain({ source, stage, out }) {
   const folder = join(stage, "main");
   mkdirSync(folder);
   copyFileSync(join(source, "README.md"), join(folder, "README.md"));
-  // Of the modules only those that the joined file does not hold.
+  // Only the modules that are not in the joined file.
   const wanted = (path) => !path.endsWith(".js") || basename(dirname(path)) === "compat" || ["index.js", ...BESIDE].includes(basename(path));
   cpSync(join(source, "dist"), join(folder, "dist"), { recursive: true, filter: wanted });
   cpSync(join(ROOT, "packages", "natives", "bin"), join(folder, "bin"), { recursive: true });
@@ -32,7 +32,7 @@ export async function packMain({ source, stage, out }) {
   return [path];
 }
 
-/** Packs the packages that stand on @sinew/natives or beside it; they have no addon. */
+/** Packs the packages that use @sinew/natives or are independent of it; they have no addon. */
 export async function packMore({ stage, out }) {
   const paths = [];
   for (const name of MORE_PACKAGES) {
@@ -41,7 +41,7 @@ export async function packMore({ stage, out }) {
     const folder = join(stage, name);
     mkdirSync(folder);
     for (const file of ["package.json", "README.md"]) copyFileSync(join(source, file), join(folder, file));
-    // Not every one of them has programs.
+    // Some of them have no programs.
     for (const part of ["dist", "bin"].filter((each) => existsSync(join(source, each)))) cpSync(join(source, part), join(folder, part), { recursive: true });
     for (const file of LICENSES) copyFileSync(join(ROOT, file), join(folder, file));
     paths.push(await tarball(folder, out));
@@ -49,7 +49,10 @@ export async function packMore({ stage, out }) {
   return paths;
 }
 
-/** Packs the addons of each platform that has one in `addons`, else in the folders of builds; fails where no platform has. */
+/**
+ * Packs the addons of each platform that has one in `addons`, else in the folders of builds. Fails if no platform has
+ * one.
+ */
 export async function packPlatforms(options) {
   const paths = [];
   for (const platform of PLATFORMS) paths.push(...(await packPlatform(platform, options)));
@@ -71,7 +74,8 @@ async function packPlatform(platform, { source, addons, stage, out, complete, an
     console.log(message);
   }
   const supervisor = programOf(platform, "sinew-shell-host");
-  // Of the lowest variant that is there, so that it runs wherever one of the addons does. A folder of this platform alone has one.
+  // The supervisor of the lowest variant, so that it runs wherever one of the addons does. A folder of only this
+  // platform has one.
   const kept = join(present[0] ? `${tag}-${present[0]}` : tag, supervisor);
   const paths = [...present.map((variant) => findFile(folders, addonOf(platform, variant))), findFile(folders, kept) ?? findFile(folders.slice(-1), supervisor)];
   const folder = join(stage, tag);
@@ -99,7 +103,7 @@ async function packPlatform(platform, { source, addons, stage, out, complete, an
     cpu: [cpu],
     ...(libc && { libc: [libc] }),
     engines: manifest.engines,
-    // An addon cannot be loaded from within an archive.
+    // An addon inside an archive cannot be loaded.
     preferUnplugged: true,
     files: [...files, "THIRD-PARTY.txt", ...LICENSES],
   };

@@ -1,4 +1,4 @@
-// Names the npm packages that a release consists of and what they install, for a bill of materials.
+// Lists the npm packages of a release and what they install, for a bill of materials.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { PLATFORMS } from "../lib/platforms.mjs";
@@ -7,14 +7,17 @@ import { AGENT_PLATFORMS } from "./agent.mjs";
 import { sourceTime } from "./crates.mjs";
 import { manifestOf, report } from "./files.mjs";
 
-/** Packages of the workspace, by the platforms whose programs they install. */
+/** Packages of the workspace with the platforms whose programs they install. */
 const OWN = { natives: PLATFORMS, sinew: AGENT_PLATFORMS, tokens: [], "pi-natives": [] };
 /** The bill of the crates that a package's programs are linked from. */
 const CRATES = { natives: "sinew-natives", sinew: "sinew" };
 
 const purl = ({ name, version }) => `pkg:npm/${name.replace("@", "%40")}@${version}`;
 
-/** All packages by name: `{ name, version, license, needs, crates?, integrity? }`. What others made is taken at the version of the lock. */
+/**
+ * All packages by name: `{ name, version, license, needs, crates?, integrity? }`. Others' packages have the locked
+ * version.
+ */
 function packages() {
   const { packages: locked } = JSON.parse(readFileSync(join(ROOT, "package-lock.json"), "utf8"));
   const known = new Map();
@@ -35,7 +38,7 @@ function packages() {
   return known;
 }
 
-/** Writes the bill of materials of the npm packages as CycloneDX 1.6, the same bytes for the same source. */
+/** Writes the bill of materials of the npm packages as CycloneDX 1.6. The same source gives the same bytes. */
 export async function writeNpmBill({ version, out }) {
   const known = packages();
   const component = ({ name, version: own, license, integrity, crates }) => ({

@@ -1,6 +1,6 @@
-// The ACP mode driven by the official client of the protocol; every frame is held against the official schema.
+// Tests the ACP mode with the official client of the protocol. Every frame is checked with the official schema.
 //
-// SINEW_ACP_FRAMES is the folder in which the tests of Rust have left what our program wrote to their editors.
+// SINEW_ACP_FRAMES is the folder with the frames that our program wrote to editors in the Rust tests.
 import assert from "node:assert/strict";
 import { existsSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -68,7 +68,7 @@ test("the official client drives a whole session", { skip }, async () => {
     await request("session/set_mode", { sessionId, modeId: "plan" });
     assert.equal((await request("session/prompt", { sessionId, prompt: text("/session") })).stopReason, "end_turn");
 
-    // Closed, listed, loaded: the same conversation again.
+    // After closing, listing and loading it is the same conversation.
     await request("session/close", { sessionId });
     const { sessions } = await request("session/list", { cwd: given.cwd });
     assert.deepEqual(sessions.map((session) => session.sessionId), [sessionId]);

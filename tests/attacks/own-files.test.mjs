@@ -1,4 +1,4 @@
-// The program's own files, which hold keys, settings, hooks, servers and sessions, are denied to every tool.
+// Tests that every tool is denied the program's own files, which contain keys, settings, hooks, servers and sessions.
 import assert from "node:assert/strict";
 import { linkSync, readFileSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
@@ -34,7 +34,7 @@ const CALLS = [
   (path) => ["grep", { pattern: "word", path }],
 ];
 
-/** Calls that name a folder, or no path of a file. */
+/** Calls that name a folder, or no file. */
 const FOLDERS = [
   ["ls", { path: "~/.sinew/agent/sessions" }],
   ["find", { pattern: "*", path: "~/.sinew/agent/sessions" }],
@@ -122,7 +122,7 @@ async function openOwn(settings = {}) {
   return stage;
 }
 
-/** Every own file with every spelling and every tool; not each with each, which would test the same twice. */
+/** Covers every own file, every spelling and every tool, but not all combinations. */
 function fileCalls({ agent }) {
   const all = FILES.flatMap((file, at) => CALLS.map((call, index) => call(SPELLINGS[(at + index) % SPELLINGS.length]({ file, agent }))));
   return [...all, ...SPELLINGS.flatMap((spell) => CALLS.map((call) => call(spell({ file: "auth.json", agent }))))];

@@ -1,4 +1,5 @@
-// The table of attacks on permission rules, and of everyday calls, against the program: no refused call runs, and no everyday call asks.
+// Runs the table of attacks on permission rules and of everyday calls with the program: no refused call may run, and no
+// everyday call may ask.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
@@ -6,7 +7,7 @@ import { createStage, createStubs, hasRun, isRefused, openAgent, printAgent, ski
 
 const read = (path) => JSON.parse(readFileSync(new URL(path, import.meta.url), "utf8"));
 
-/** The table that the library is tested with too, and rows for the program alone, some of which must still fail. */
+/** The table with which the library is tested too, and rows only for the program, some of which are known to fail. */
 const groups = [...read("../../crates/sinew-permissions/tests/guards/attacks.json"), ...read("more.json")];
 const { rules: known } = read("known.json");
 
@@ -38,7 +39,7 @@ function callsOf(row, cwd) {
 
 const isPatch = (row) => row.tool === "edit" && "input" in row.arguments;
 
-/** Stubs for every word of the table, so that nothing of the system runs but bash. */
+/** Stubs for every word of the table, so that no program of the system runs except bash. */
 function stubsOf(folder) {
   const words = groups.flatMap(({ calls }) => JSON.stringify(calls).match(/[A-Za-z][\w.+-]*/g));
   return createStubs(folder, new Set(words), { bash: "/bin/bash", sh: "/bin/sh" });
@@ -50,7 +51,7 @@ const STATEFUL = /\b(cd|export|set|source|trap|read|declare|mapfile|printf|alias
 /** The tools of the table; `undo_edit` is not offered by default. */
 const TOOLS = ["--tools", "read,write,edit,undo_edit,bash,grep,find,ls,fetch"];
 
-/** Rows that only run outside of the RPC mode, which has no background jobs. */
+/** Tells whether a row cannot run in the RPC mode, which has no background jobs. */
 const isJob = (row) => row.background === true;
 
 /** Returns whether a harmless call ran. The sites of `fetch` do not exist, and a line of bash may run in vain. */
@@ -196,7 +197,7 @@ test("known.json names rows only", () => {
 function partsOfGroup(group) {
   const [jobs, patches] = [isJob, isPatch].map((is) => group.calls.filter(is));
   const others = group.calls.filter((row) => !isJob(row) && !isPatch(row));
-  // Where nobody can be asked, a rule that asks refuses.
+  // If nobody can be asked, a rule that asks refuses.
   const unasked = group.rules.ask && group.expected === "refused" ? others.filter((row) => !Array.isArray(row)) : [];
   return [
     ...partsOf(others, PART).map((rows) => [rows, play]),

@@ -1,4 +1,4 @@
-// Rules about tools of MCP servers hold for every way to call one.
+// Tests that rules for tools of MCP servers apply to every way to call one.
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -31,7 +31,7 @@ async function play(permissions, expose) {
   put(stage.agent, "mcp.json", { mcpServers: { spy: { command: process.execPath, args: [SPY, log], expose, start: "eager" } } });
   const agent = await openAgent(stage);
   try {
-    // The definitions of the server are part of the next session.
+    // The tools of the server are available from the next session.
     await agent.command("mcp_reload", { name: "spy" });
     await agent.command("new_session");
     const found = expose === "deferred" ? [[["tool_search", { query: "note" }]]] : [];

@@ -1,4 +1,5 @@
-// A project that is not trusted starts nothing, reads nothing outside, and changes no model; a trusted one does.
+// Tests that an untrusted project starts nothing, reads nothing outside and does not change the model, and that a
+// trusted project does.
 import assert from "node:assert/strict";
 import { existsSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
@@ -8,7 +9,7 @@ import { createStage, put, runProgram, skip } from "./agent.mjs";
 /** A text in a file outside of the project. */
 const WORD = "word-of-a-file-outside";
 
-/** Creates a project that tries to start a program from every file, and that links to texts outside. */
+/** Creates a project that tries to start a program from every file, and that has links to texts outside. */
 async function openProject() {
   const stage = await createStage();
   const canaries = [];

@@ -1,4 +1,4 @@
-// The programs of examples/ run, each as its page shows it. SINEW_BIN names the agent.
+// Runs the programs of examples/ as their pages show them. SINEW_BIN is the path of the agent.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -10,7 +10,7 @@ import { ROOT } from "../../scripts/lib/steps.mjs";
 const EXAMPLES = join(ROOT, "examples");
 const target = process.env.CARGO_TARGET_DIR ?? join(ROOT, "target");
 const agent = process.env.SINEW_BIN ?? join(target, "debug", "sinew");
-/** Compiled with the tests of Rust. */
+/** This example is compiled with the Rust tests. */
 const search = join(target, "debug", "examples", process.platform === "win32" ? "search.exe" : "search");
 
 const folder = mkdtempSync(join(tmpdir(), "sinew-examples-"));
@@ -22,7 +22,7 @@ function run(program, args, env = {}) {
   return { status, stdout, stderr };
 }
 
-/** A repository with a text in two files, one of them ignored. */
+/** Creates a repository with a text in two files, one of them ignored. */
 function project(name) {
   const path = join(folder, name);
   mkdirSync(join(path, ".git"), { recursive: true });

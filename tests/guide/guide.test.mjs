@@ -1,7 +1,7 @@
-// The examples of docs/agent, run as a reader would run them. SINEW_BIN names the program.
+// Runs the examples of docs/agent as a reader would. SINEW_BIN is the path of the program.
 //
-// In a page, a block with a name behind its language is a file, a block of `sh` is run by bash in the folder of the page's files,
-// and a block of `output` is what the run before it wrote to standard output.
+// In a page, a block with a name after its language is a file, a `sh` block is run by bash in the folder of the page's
+// files, and an `output` block is the standard output of the run before it.
 import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
@@ -15,7 +15,7 @@ const program = process.env.SINEW_BIN;
 const folder = mkdtempSync(join(tmpdir(), "sinew-guide-"));
 after(() => rmSync(folder, { recursive: true, force: true }));
 
-/** A folder with the program on its PATH and a home of its own; runs one block of `sh`. */
+/** Creates a folder and a home, with the program on PATH, for running `sh` blocks. */
 function reader(name) {
   const cwd = join(folder, name);
   mkdirSync(join(cwd, "bin"), { recursive: true });

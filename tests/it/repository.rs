@@ -1,4 +1,4 @@
-//! What the façade says of this repository is what git and ripgrep say of it.
+//! Compares the results of the façade for this repository with those of git and ripgrep.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..").canonicalize().unwrap()
 }
 
-/// The standard output of a program that runs in the repository.
+/// Runs a program in the repository and returns its standard output.
 #[track_caller]
 fn output(program: &str, args: &[&str]) -> String {
     let output = Command::new(program).args(args).current_dir(root()).output();
@@ -29,7 +29,7 @@ fn the_files_are_those_that_git_lists() {
     let options = GlobOptions { file_type: Some(FileType::File), hidden: true, ..GlobOptions::new(root(), "**/*.rs") };
     let found = glob(&options, &sinew.cache, &sinew.pool, &CancelToken::never()).unwrap();
     let found: Vec<String> = found.matches().map(|entry| entry.path.into_owned()).collect();
-    // A file that is in git's list and was removed meanwhile is no file.
+    // Skips files in git's list that have been removed.
     let listed = output("git", &["ls-files", "--cached", "--others", "--exclude-standard", "*.rs"]);
     let mut listed: Vec<String> =
         listed.lines().filter(|path| root().join(path).is_file()).map(str::to_string).collect();

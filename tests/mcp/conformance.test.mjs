@@ -1,9 +1,9 @@
-// The protocol's own conformance suite drives our client: every scenario that a revision requires of clients.
+// Runs the protocol's conformance suite with our client: every scenario that a revision requires of clients.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { REVISIONS, example, required, run, skipped } from "./suite.mjs";
 
-/** Scenarios that are run and need not pass, each with its reason. The list may only shrink. */
+/** Scenarios that are run but need not pass, each with the reason. Only remove entries from this list. */
 const NOT_SERVED = {
   "auth/client-credentials-jwt": "an extension: logins without a user",
   "auth/client-credentials-basic": "an extension: logins without a user",
@@ -27,7 +27,7 @@ for (const revision of REVISIONS) {
       assert.deepEqual(failed.map((check) => `${check.id}: ${check.errorMessage}`), [], scenario);
       assert.ok(checks.some((check) => check.status === "SUCCESS"), `${scenario} checked nothing`);
     }
-    // What is beyond that is known, with its reason.
+    // All other failures are known, with a reason.
     const failing = [...found].filter(([, checks]) => checks.some((check) => check.status === "FAILURE" && !TIMED.includes(check.id)));
     assert.deepEqual(failing.map(([scenario]) => scenario).filter((scenario) => !NOT_SERVED[scenario]), []);
   });

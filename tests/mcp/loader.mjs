@@ -1,6 +1,6 @@
-// Changes the conformance suite while it is loaded, in what has nothing to do with the protocol. It asks for Node 22 by one
-// import, which only its scores of whole SDKs need: without it the rest runs on Node 20. It gives up on an answer after half
-// a second to ten seconds, which a busy machine may take: it waits for ten minutes instead.
+// Changes parts of the conformance suite that are unrelated to the protocol while it is loaded. One import requires
+// Node 22, but only for the scores of whole SDKs; without it the rest runs on Node 20. The suite stops waiting for an
+// answer after half a second to ten seconds, which can be too short on a busy machine; this sets ten minutes instead.
 import { register } from "node:module";
 
 const hook = `export async function load(url, context, next) {

@@ -1,4 +1,5 @@
-// The protocol's own conformance suite drives our server over HTTP: what a revision requires of servers, as far as we serve it.
+// Runs the protocol's conformance suite with our server over HTTP: what a revision requires of servers, as far as we
+// support it.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
@@ -10,7 +11,7 @@ const MODEL = "the server uses no model of its client: sampling is deprecated, a
 const LOGS = "the server writes no log to its client";
 const WATCHES = "the server lends tools that read files; there is nothing to be told about";
 
-/** Scenarios that are required and do not pass, each with its reason. The lists may only shrink. */
+/** Required scenarios that do not pass, each with the reason. Only remove entries from these lists. */
 const NOT_SERVED = {
   "2026-07-28": {
     "input-required-result-basic-elicitation": ASKS,
@@ -37,7 +38,7 @@ const NOT_SERVED = {
   },
 };
 
-/** Starts the fixtures of the suite on our server; gives its address. */
+/** Starts our server with the fixtures of the suite; returns its address. */
 async function start() {
   const server = spawn(example("conformance_server"), { stdio: ["ignore", "pipe", "inherit"] });
   for await (const line of createInterface({ input: server.stdout })) return { server, url: line };

@@ -1,4 +1,4 @@
-// The protocol's own conformance suite: what a revision requires, and what a run of it found.
+// Runs the protocol's conformance suite and reads what a revision requires and what a run has found.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
@@ -10,7 +10,7 @@ export const REVISIONS = ["2026-07-28", "2025-11-25"];
 
 const SUITE = process.env.SINEW_MCP_SERVERS && join(process.env.SINEW_MCP_SERVERS, "node_modules", "@modelcontextprotocol", "conformance");
 
-/** An example of `sinew-mcp`, which is built beside the program under test. */
+/** The path of an example of `sinew-mcp`, which is built next to the program under test. */
 export function example(name) {
   return process.env.SINEW_BIN && join(dirname(process.env.SINEW_BIN), "examples", name);
 }
@@ -29,7 +29,7 @@ export function required(revision, side) {
   return rest.slice(0, end < 0 ? undefined : end).flatMap((line) => /^ {2}- (\S+)$/.exec(line)?.[1] ?? []);
 }
 
-/** Runs the suite; what it found, by scenario. */
+/** Runs the suite; returns its results by scenario. */
 export async function run(side, revision, options) {
   const out = mkdtempSync(join(tmpdir(), "sinew-conformance-"));
   try {

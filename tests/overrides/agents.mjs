@@ -1,4 +1,4 @@
-// Agents of the npm registry, installed on our packages by `overrides`.
+// Installs agents from the npm registry with our packages as `overrides`.
 import { existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { createHash } from "node:crypto";
 import { spawnSync } from "node:child_process";
@@ -28,7 +28,7 @@ const OURS = ["natives", "tokens", "pi-natives"];
 
 const nameOf = (replaced) => replaced.replaceAll(/[@/]/g, "-").replace(/^-/, "");
 
-/** Writes what a program that requires a module gets instead, as a package of two files. */
+/** Writes the replacement of each module as a package of two files. */
 function writeReplacements(folder, modules) {
   for (const [replaced, by] of Object.entries(modules)) {
     const at = join(folder, "replacements", nameOf(replaced));
@@ -44,7 +44,7 @@ function npm(args, cwd) {
   return stdout;
 }
 
-/** Packs our packages, and returns the overrides that name the files. */
+/** Packs our packages and returns overrides with the packed files. */
 function packed(folder) {
   return Object.fromEntries(OURS.map((name) => {
     const file = npm(["pack", "--silent", "--pack-destination", folder], join(ROOT, "packages", name)).trim().split("\n").at(-1);
@@ -52,7 +52,9 @@ function packed(folder) {
   }));
 }
 
-/** Puts the checkout where npm put the packed files, so that the build under test runs and nothing is installed again. */
+/**
+ * Replaces the packed files by links to the checkout, so that the build under test runs without another installation.
+ */
 function linkCheckout(folder) {
   const places = { "@oh-my-pi/pi-natives": "pi-natives", "@sinew/natives": "natives", "@sinew/tokens": "tokens" };
   for (const [place, name] of Object.entries(places)) {

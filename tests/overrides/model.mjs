@@ -1,4 +1,4 @@
-// A model of one's own machine that plays a script: an OpenAI-compatible server.
+// A local model that plays a script: an OpenAI-compatible server.
 import { createServer } from "node:http";
 
 const chunk = (choice, more = {}) => `data: ${JSON.stringify({ id: "c", object: "chat.completion.chunk", created: 1, model: "m", choices: choice ? [{ index: 0, ...choice }] : [], ...more })}\n\n`;

@@ -1,4 +1,4 @@
-// oh-my-pi, from npm and under Bun, on @sinew/pi-natives.
+// Tests oh-my-pi from npm under Bun with @sinew/pi-natives.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
@@ -16,7 +16,7 @@ const agents = installedAgents("oh-my-pi");
 const VERSIONS = { "omp-18": "18.2.3", "omp-17": "17.3.5" };
 const program = (agent) => join(agents, agent, "dist", "cli.js");
 
-/** A home with a project that is a repository, and a model at `url`. */
+/** Creates a home with a project that is a repository, and a model at `url`. */
 async function home(t, url) {
   const folder = mkdtempSync(join(tmpdir(), "overrides-"));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
@@ -44,10 +44,10 @@ function play(agent, args, { cwd, env }) {
   });
 }
 
-/** A program that waits for something would let the test wait too. */
+/** The time limit of a program, so that a program that waits does not block the test. */
 const LIMIT = 60_000;
 
-/** The calls of tools, and what the result of each must show. */
+/** The tool calls, and what the result of each must contain. */
 const SCRIPT = [
   { call: ["read", { path: "src/a.txt:1-3" }], shows: /\[src\/a\.txt#[0-9A-F]{4}\]\n1:one\n2:two\n3:three/ },
   { call: ["write", { path: "src/b.txt", content: "needle in b\n" }], shows: /b\.txt/ },
@@ -59,16 +59,16 @@ const SCRIPT = [
   { call: ["eval", { language: "js", code: "6 * 7", title: "t" }], shows: /42/ },
 ];
 
-/** A page that is long enough to be read as an article. */
+/** A page that is long enough to be recognized as an article. */
 const PAGE = `<html><head><title>T</title></head><body><article><h1>A heading</h1>${"<p>This is <b>some text</b> of a page, with enough words to be read.</p>".repeat(20)}</article></body></html>`;
 
-/** All sources of a folder. */
+/** All source files of a folder. */
 function sources(folder) {
   const entries = existsSync(folder) ? readdirSync(folder, { recursive: true, withFileTypes: true }) : [];
   return entries.filter((entry) => entry.isFile() && entry.name.endsWith(".ts")).map((entry) => readFileSync(join(entry.parentPath ?? entry.path, entry.name), "utf8"));
 }
 
-/** The folders of an agent's own packages: those beside it in `node_modules`, or below it where versions differ. */
+/** The folders of an agent's own packages: next to it in `node_modules`, or below it if versions differ. */
 function packagesOf(agent) {
   const inside = join(agents, agent, "node_modules", "@oh-my-pi");
   const scope = existsSync(inside) ? inside : join(agents, "@oh-my-pi");
@@ -129,7 +129,7 @@ for (const [agent, version] of Object.entries(VERSIONS)) {
     const { cwd, env } = await home(t, model.url);
     const terminal = new PtySession();
     let over = false;
-    // At its end, and when its time is up.
+    // Stops it at the end of the test and at the time limit.
     t.signal.addEventListener("abort", () => over || terminal.kill());
     let seen = "";
     let check = () => {};
@@ -149,12 +149,12 @@ for (const [agent, version] of Object.entries(VERSIONS)) {
     });
     await Promise.race([shows("on-42-a-terminal"), failed]);
     await Promise.race([shows("that was all"), failed]);
-    // Keys that are typed before an answer may come before the editor reads them.
+    // Keys that are typed before the answer may arrive before the editor reads them.
     terminal.write("again\r");
     await Promise.race([shows("a second answer"), failed]);
     over = true;
     terminal.kill();
-    // It writes to its home until then.
+    // It writes to its home until it ends.
     await ended;
   });
 }

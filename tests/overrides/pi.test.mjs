@@ -1,4 +1,4 @@
-// pi, from npm and under Bun, with our module in the place of photon.
+// Tests pi from npm under Bun with our module instead of photon.
 import assert from "node:assert/strict";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -11,7 +11,7 @@ import { serveModel, textsOf } from "./model.mjs";
 
 const GIF = Buffer.from("R0lGODlhAQABAIAAAP8AAP///yH5BAAAAAAALAAAAAABAAEAAAICRAEAOw==", "base64");
 
-/** Starts pi in a project with a picture of 3000 × 2600 pixels, which it shrinks. */
+/** Starts pi in a project with a picture of 3000 × 2600 pixels, which pi shrinks. */
 async function play(t, modules) {
   const folder = mkdtempSync(join(tmpdir(), "overrides-"));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
@@ -36,7 +36,7 @@ test("pi shrinks a picture with our images", async (t) => {
   const [, base64] = /data:image\/png;base64,([^"]+)/.exec(JSON.stringify(requests.at(-1)));
   const sent = await PhotonImage.parse(Buffer.from(base64, "base64"));
   assert.deepEqual([sent.width, sent.height], [2000, 1733]);
-  // Photon's own file is another one: the bytes are those of our encoder.
+  // The bytes come from our encoder; photon's file is different.
   const again = await (await (await PhotonImage.parse(GIF)).resize(3000, 2600)).resize(2000, 1733);
   assert.equal(base64, Buffer.from(await again.encode(ImageFormat.PNG)).toString("base64"));
 });

@@ -1,4 +1,4 @@
-// qwen-code, from npm and under Node, with our module in the place of node-pty.
+// Tests qwen-code from npm under Node with our module instead of node-pty.
 import assert from "node:assert/strict";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -15,7 +15,7 @@ test("qwen-code runs commands on a terminal of ours", { skip: process.platform =
   const cwd = join(folder, "project");
   for (const each of [cwd, join(folder, ".qwen")]) mkdirSync(each);
   writeFileSync(join(folder, ".qwen", "settings.json"), JSON.stringify({ tools: { shell: { enableInteractiveShell: true } } }));
-  // The supervisor that our terminals run under is the parent of the shell.
+  // In our terminals the supervisor is the parent of the shell.
   const command = 'test -t 1 && echo "on-$((40 + 2))-a-terminal under $(cat /proc/$PPID/comm 2>/dev/null || ps -o comm= -p $PPID)"';
   const model = await serveModel([[["run_shell_command", { command, description: "test", is_background: false }]], "that was all"]);
   t.after(model.close);

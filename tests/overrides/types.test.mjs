@@ -1,4 +1,4 @@
-// The table of exports against the types that the original publishes.
+// Compares the table of exports with the published types of the original.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -29,7 +29,7 @@ for (const version of TYPES) {
   });
 }
 
-/** Instances of classes of which a member is a field. */
+/** Instances of classes that have a field among their members. */
 const INSTANCES = { HighlightStream: new natives.HighlightStream("rust", {}) };
 
 test("classes have the members of the original's", () => {

@@ -1,4 +1,4 @@
-// The RPC mode driven by pi's own client, and session files that go to pi and come back.
+// Tests the RPC mode with pi's own client, and session files that pi changes and we read again.
 //
 // SINEW_PI is the folder of `@earendil-works/pi-coding-agent`, SINEW_BIN our program: `npm test` sets both.
 import assert from "node:assert/strict";
@@ -19,7 +19,7 @@ const { convertToLlm } = skip ? {} : await load("core/messages.js");
 const folders = [];
 after(() => folders.forEach((folder) => rmSync(folder, { recursive: true, force: true })));
 
-/** A project with a scripted model, and how to start our program in it. */
+/** Creates a project with a scripted model; returns how to start our program in it. */
 function project(turns, settings = {}) {
   const folder = mkdtempSync(join(tmpdir(), "sinew-pi-"));
   folders.push(folder);
@@ -42,7 +42,7 @@ async function drive(client, work) {
   try {
     return await work(client);
   } finally {
-    // The client waits for a second only; a program that is slower holds its session until it closes its output.
+    // The client waits only for a second. A slower program holds its session until it closes its output.
     await client.stop();
     child.stdout.resume();
     await closed;
@@ -175,7 +175,7 @@ test("titles, models and mentioned files go to pi and come back", { skip }, asyn
   const asked = convertToLlm(context.messages);
   assert.deepEqual(asked.map((message) => message.role), ["user", "user", "assistant"]);
   assert.match(JSON.stringify(asked[0].content), /the text of the file/);
-  // pi goes on in it: a name, another model, a message.
+  // pi continues the session: it adds a name, another model and a message.
   theirs.appendSessionInfo("Theirs");
   theirs.appendModelChange("someone", "a/model");
   theirs.appendMessage({ role: "user", content: "said in pi", timestamp: 1 });
@@ -194,7 +194,7 @@ test("titles, models and mentioned files go to pi and come back", { skip }, asyn
     const fork = (await client.getState()).sessionFile;
     assert.equal(sessions.SessionManager.open(fork).getSessionName(), "Theirs");
   });
-  // A name that pi takes away is gone.
+  // A name that pi removes is gone.
   sessions.SessionManager.open(sessionFile).appendSessionInfo("");
   await drive(start("--session", sessionFile), async (client) => assert.equal((await client.getState()).sessionName, null));
   assert.ok(readFileSync(sessionFile, "utf8").includes("and here"));

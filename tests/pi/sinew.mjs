@@ -1,4 +1,5 @@
-// Started by pi's client in place of its own program: runs ours with the same pipes, and with the events that it knows.
+// pi's client starts this instead of its own program. Runs ours with the same pipes, and with the events that the client
+// knows (`--json-snapshots`).
 import { spawn } from "node:child_process";
 
 const child = spawn(process.env.SINEW_BIN, ["--json-snapshots", ...process.argv.slice(2)], { stdio: "inherit" });

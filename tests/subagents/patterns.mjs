@@ -1,4 +1,4 @@
-// Patterns of the stories: what an event, a file or a number must look like.
+// Matches events, files and numbers with the patterns of the stories.
 
 /** Operators: an object with one of these keys compares the value itself. `has` alone does so too. */
 const OPERATORS = {

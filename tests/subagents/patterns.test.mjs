@@ -1,4 +1,4 @@
-// Which values fit a pattern of the stories.
+// Tests which values fit a pattern of the stories.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fits, fittingInOrder, textAt } from "./patterns.mjs";

@@ -1,4 +1,4 @@
-// Runs the program of a story, and does what a person does meanwhile.
+// Runs the program of a story, and does meanwhile what a person would do.
 import { spawn } from "node:child_process";
 import { existsSync, watch, writeFileSync } from "node:fs";
 import { constants } from "node:os";
@@ -8,15 +8,15 @@ import { setTimeout as pause } from "node:timers/promises";
 import { fits } from "./patterns.mjs";
 import { PROGRAM, runLine, writeScript } from "./stage.mjs";
 
-/** The time of a story, in ms. */
+/** The time limit of a story, in ms. */
 const LIMIT = 60_000;
 
-/** The time for the end of stdout after the end of the program, in ms. */
+/** The time to wait for the end of stdout after the program has ended, in ms. */
 const DRAIN = 1_000;
 
 const MODES = { print: ["-p"], "print-json": ["--mode", "json", "-p"], "print-object": ["--output", "json", "-p"], rpc: ["--mode", "rpc"] };
 
-/** Events and deeds with the time of each, and those that wait for one. */
+/** Records events and deeds with their times, and resolves waits for them. */
 function createTimeline() {
   const entries = [];
   const waiting = new Set();
@@ -62,7 +62,7 @@ function start(stage, run, timeline) {
     game.printed += `${line}\n`;
     if (rpc || run.mode === "print-json") readFrame(game, timeline, line);
   });
-  // The exit says why nothing reads what is written.
+  // The exit code explains why nobody reads the input.
   child.stdin?.on("error", (error) => error.code === "EPIPE" || game.errors.push(`stdin: ${error.message}`));
   game.exited = new Promise((done, fail) => {
     child.on("error", fail).on("exit", (code, signal) => {
@@ -94,7 +94,7 @@ function send(game, command) {
   game.child.stdin.write(`${JSON.stringify({ id, ...command })}\n`);
 }
 
-/** The newest question that fits and has no answer yet. */
+/** The newest matching question that has no answer yet. */
 function openQuestion(game, timeline, pattern) {
   return timeline.entries.findLast(({ value }) => value.type === "extension_ui_request" && fits(pattern, value) && !game.answered.has(value.id))?.value;
 }
@@ -105,7 +105,7 @@ function answer(game, timeline, { after, do: _do, wait: _wait, ...reply }) {
   game.child.stdin.write(`${JSON.stringify({ type: "extension_ui_response", id, ...reply })}\n`);
 }
 
-/** Things that a step can do: `(step, {game, stage, timeline})`. */
+/** The actions of steps: `(step, {game, stage, timeline})`. */
 const DEEDS = {
   abort: (_, { game }) => send(game, { type: "abort" }),
   steer: ({ text }, { game }) => send(game, { type: "steer", message: text }),
@@ -149,14 +149,14 @@ async function takeStep(step, context, signal) {
   else await timeline.until(() => timeline.entries.some(({ value }) => fits(after, value)), signal);
   if (step.wait) await pause(step.wait, undefined, { signal });
   const name = step.do in DEEDS ? step.do : step.do.split(" ")[0];
-  // Before the deed, because an event may follow during it.
+  // Recorded before the deed, because events may follow during it.
   timeline.add({ did: step.do });
   await DEEDS[name](step, { ...context, argument: step.do.split(" ")[1] });
   game.stepsLeft -= 1;
   timeline.check();
 }
 
-/** Takes the steps, one after another; returns the one that the end of the program prevented. */
+/** Runs the steps one after another. Returns the step that did not run because the program had ended. */
 async function takeSteps(steps, context, signal) {
   for (const step of steps) {
     try {
@@ -169,7 +169,10 @@ async function takeSteps(steps, context, signal) {
   return undefined;
 }
 
-/** Whether nothing can follow: all steps are taken and answered, no child runs, and the session settled after its last child and prompt. */
+/**
+ * Tells whether the story is over: all steps are done and answered, no child runs, and the session settled after its
+ * last child and prompt.
+ */
 function isOver(game, timeline) {
   if (game.stepsLeft > 0 || game.open.size > 0) return false;
   const running = new Set();
@@ -194,7 +197,7 @@ function control(game, timeline, run, signal) {
   );
 }
 
-/** Waits for what the program wrote last; not long, because a process that remains may hold the pipe open. */
+/** Waits for the last output of the program, but not for long, because a remaining process may hold the pipe open. */
 async function drain(game) {
   const drained = new AbortController();
   const late = pause(DRAIN, undefined, { signal: drained.signal }).catch((error) => {
@@ -205,7 +208,8 @@ async function drain(game) {
 }
 
 /**
- * Runs one start of the program to its end. `run` has `name`, `mode`, `prompt`, `script`, and optionally `args`, `cwd`, `meanwhile`.
+ * Runs the program once to its end. `run` has `name`, `mode`, `prompt`, `script`, and optionally `args`, `cwd`,
+ * `meanwhile`.
  *
  * Returns `entries` (`at` in ms and `value`, an event or `{did}`), `printed` (stdout and stderr), `exit`, and `errors` of the run itself.
  */

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// node tests/subagents/run.mjs [ID…] [--keep] [--verbose]: runs stories, and prints what did not fit.
+// node tests/subagents/run.mjs [ID…] [--keep] [--verbose]: runs stories and prints their failures.
 import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { PROGRAM, loadStories, runStories } from "./stories.mjs";

@@ -1,4 +1,4 @@
-// The folders, files, environment and processes of a story.
+// Manages the folders, files, environment and processes of a story.
 import { execFile } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { randomUUID } from "node:crypto";
@@ -13,7 +13,7 @@ const TRIALS = join(process.env.SINEW_SUITES ?? join(TREE, "..", "shared", "suit
 /** The program under test. */
 export const PROGRAM = process.env.SINEW_BIN ?? join(TREE, "target", "debug", "sinew");
 
-/** The time for processes to end, in ms. */
+/** The time that processes have to end, in ms. */
 const LAST_MOMENT = 3_000;
 
 /** All stories; undefined if the folder of trials is missing. */
@@ -21,7 +21,7 @@ export function loadStories() {
   return existsSync(TRIALS) ? JSON.parse(readFileSync(TRIALS, "utf8")).stories : undefined;
 }
 
-/** A text as a story has it: a string, `{repeat, times}`, or an object that is written as JSON. */
+/** A text in a story: a string, `{repeat, times}`, or an object that is written as JSON. */
 export function textOf(value) {
   if (typeof value === "string") return value;
   return "repeat" in value ? value.repeat.repeat(value.times) : JSON.stringify(value, null, 2);
@@ -58,7 +58,7 @@ export function openStage(story) {
   return stage;
 }
 
-/** Runs lines of bash, one after another. Fails if one of them does. */
+/** Runs lines of bash, one after another. Fails if one of them fails. */
 export async function runSetup(stage, lines = []) {
   for (const line of lines) {
     const { code, printed } = await runLine(stage, line);
@@ -66,7 +66,7 @@ export async function runSetup(stage, lines = []) {
   }
 }
 
-/** Writes a script of model answers beside the root. Returns its path. */
+/** Writes a script of model answers next to the root. Returns its path. */
 export function writeScript({ folder }, name, lines) {
   const path = join(folder, `${name}.jsonl`);
   writeFileSync(path, lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
@@ -94,13 +94,13 @@ export function commandOf(pid) {
   return existsSync(`/proc/${pid}/cmdline`) ? readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ").slice(0, 120) : "";
 }
 
-/** Waits until `enough` holds for the processes of a story, at most 3 s. Returns the last processes seen. */
+/** Waits up to 3 s until `enough` is true for the processes of a story. Returns the processes seen last. */
 export async function settledProcesses(stage, enough) {
   const until = performance.now() + LAST_MOMENT;
   for (;;) {
     const ids = processesOf(stage);
     if (enough(ids) || performance.now() > until) return ids;
-    // No event tells of the end of a process that is no child of ours.
+    // There is no event for the end of a process that is not our child.
     await pause(50);
   }
 }

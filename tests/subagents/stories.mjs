@@ -1,19 +1,20 @@
-// Stories of sessions with children: each is set up in folders of its own, run with a scripted model, and judged.
+// Runs stories of sessions with children: each is set up in separate folders, run with a scripted model, and checked.
 import { judge, unplayedLanes } from "./judge.mjs";
 import { play } from "./play.mjs";
 import { closeStage, openStage, runSetup } from "./stage.mjs";
 
 export { PROGRAM, loadStories } from "./stage.mjs";
 
-/** The starts of the program in a story: the first, and `again` where the story has it. */
+/** The runs of the program in a story: the first, and `again` if the story has it. */
 function runsOf({ script, mode, prompt, args, cwd, meanwhile, expect, again }) {
   const first = { name: "script", script, mode, prompt, args, cwd, meanwhile, expect };
   return again ? [first, { name: "again", mode, cwd, ...again }] : [first];
 }
 
 /**
- * Runs a story and returns `{id, kind, failures, unplayed, printed, folder, ms}`. `failures` are texts, none if the story fits; `unplayed` names lanes whose
- * turns were not all asked for. Every process of the story is gone afterwards, and its folder is deleted unless `keep`. Fails if a line of `setup` does.
+ * Runs a story and returns `{id, kind, failures, unplayed, printed, folder, ms}`. `failures` are texts, empty if the
+ * story passes. `unplayed` lists lanes whose turns were not all requested. Afterwards all processes of the story have
+ * ended, and its folder is deleted unless `keep`. Fails if a line of `setup` fails.
  */
 export async function runStory(story, { keep = false } = {}) {
   const began = performance.now();
@@ -36,7 +37,10 @@ export async function runStory(story, { keep = false } = {}) {
   return { id: story.id, kind: story.kind, failures, unplayed, printed, folder: stage.folder, ms: performance.now() - began };
 }
 
-/** Runs stories, `atOnce` at a time, and calls `report` with the result of each. Returns the results in the order of the stories; an error is a failure. */
+/**
+ * Runs stories, `atOnce` at a time, and calls `report` with each result. Returns the results in the order of the
+ * stories. An error counts as a failure.
+ */
 export async function runStories(stories, { atOnce = 2, report = () => {}, ...options } = {}) {
   const results = [];
   let next = 0;

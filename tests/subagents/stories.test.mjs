@@ -1,4 +1,5 @@
-// The stories of sessions with children, against the agent's program. SINEW_BIN names it; known.json has the stories that must still fail.
+// Runs the stories of sessions with children with the agent's program at SINEW_BIN. known.json lists the stories that
+// are known to fail.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";

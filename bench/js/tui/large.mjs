@@ -1,5 +1,5 @@
-// The interactive mode with large sessions and many of them: the first frame (T8), the panel of sessions (T9), the view of
-// the conversation (T11).
+// Measures the interactive mode with large sessions and with many of them: the first frame (T8), the panel of sessions
+// (T9), the view of the conversation (T11).
 //
 // Needs what `tui` needs. Files of 600 MB are written and removed.
 import { execFile } from "node:child_process";
@@ -48,13 +48,13 @@ async function measure(bench, own, folder) {
 
   const file = join(folder, "large.jsonl");
   write(file, cwd, 500 * MB, (at) => turn(at, 19_000), true);
-  // What is painted first is the end of the file; the share of the context comes when all of it was read.
+  // The end of the file is painted first. The share of the context follows when the whole file has been read.
   const first = await repeat({ job: "start", shown: "Question" }, ["--session", file]);
   bench.fact("T8 500 MB: first frame, memory then", `${ms(middle(first, (run) => run.first))}, ${middle(first, (run) => run.pss).toFixed(1)} MB`, "≤ 150 ms, ≤ 60 MB");
   rmSync(file);
 
   const count = write(file, cwd, ENTRIES * 1_000, (at) => turn(at, 3_200), false);
-  // A row is painted by what changed of it, so that no text is sure to come whole: a step ends with its last byte.
+  // A row is repainted only where it changed, so texts may arrive in parts. A step therefore ends with its last byte.
   const steps = ["\x0f", "/question 0: what", "\r", "\x1b[F", "/stands nowhere", "\r"];
   const viewed = await repeat({ job: "steps", steps }, ["--session", file]);
   const at = (step) => ms(middle(viewed, (run) => run.times[step]));

@@ -1,6 +1,6 @@
-//! Against a real X server, with `xclip` as the program on the other side.
+//! Tests the clipboard with a real X server and `xclip`.
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, reason = "a test fails by it")]
+#![allow(clippy::unwrap_used, reason = "a failed test panics")]
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
@@ -12,7 +12,7 @@ use sinew_clipboard::{Clipboard, ClipboardOptions};
 
 const LONG: Duration = Duration::from_secs(120);
 
-/// A server of its own on a display that it chose itself.
+/// A separate X server, on a display that it chooses.
 struct Server {
     child: Child,
     display: String,
@@ -42,13 +42,13 @@ impl Server {
         command
     }
 
-    /// Lets `xclip` own the selection, and waits until it does.
+    /// Makes `xclip` the owner of the selection, and waits until its data can be read.
     fn offer(&self, target: &str, bytes: &[u8]) {
         let mut command = self.xclip(&["-i", "-t", target]);
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().expect("xclip is on PATH");
         child.stdin.take().unwrap().write_all(bytes).unwrap();
         assert!(child.wait().unwrap().success());
-        // It goes to the background before the display knows.
+        // `xclip` forks into the background before it owns the selection.
         let until = Instant::now() + LONG;
         while self.xclip(&["-o", "-t", target]).output().expect("xclip is on PATH").stdout != bytes {
             assert!(Instant::now() < until, "xclip offers {target}");
@@ -67,7 +67,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // It may be over already.
+        // The server may have ended already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -78,7 +78,7 @@ fn large() -> String {
 }
 
 #[test]
-fn text_goes_both_ways_whatever_its_size() {
+fn text_of_any_size_round_trips() {
     let server = Server::start();
     let clipboard = server.clipboard(LONG);
     assert_eq!(clipboard.read_text(), Ok(None));
@@ -94,7 +94,7 @@ fn text_goes_both_ways_whatever_its_size() {
 }
 
 #[test]
-fn old_programs_offer_latin_1() {
+fn reads_latin_1_from_old_programs() {
     let server = Server::start();
     server.offer("STRING", b"caf\xe9");
     let text = server.clipboard(LONG).read_text().unwrap();
@@ -102,7 +102,7 @@ fn old_programs_offer_latin_1() {
 }
 
 #[test]
-fn a_picture_comes_as_png_and_text_is_none() {
+fn an_image_is_read_as_png_and_text_is_not_an_image() {
     let server = Server::start();
     let clipboard = server.clipboard(LONG);
     let picture = [b"\x89PNG\r\n\x1a\n".as_slice(), &[7; 2_000_000]].concat();
@@ -130,7 +130,7 @@ fn many_readers_are_served_at_once() {
 }
 
 #[test]
-fn without_a_display_there_is_nothing_to_read_and_nowhere_to_write() {
+fn without_a_display_reads_are_empty_and_writes_fail() {
     for display in [None, Some(String::new())] {
         let clipboard = Clipboard::new(ClipboardOptions { display, ..ClipboardOptions::default() });
         assert_eq!(clipboard.read_text(), Ok(None));
@@ -140,7 +140,7 @@ fn without_a_display_there_is_nothing_to_read_and_nowhere_to_write() {
 }
 
 #[test]
-fn a_display_that_is_not_there_is_an_error_that_names_it() {
+fn a_missing_display_is_an_error_that_names_it() {
     for display in [":64999", ":4999", "nonsense", "127.0.0.1:1", ":", "a:b:c"] {
         let options = ClipboardOptions { display: Some(display.to_string()), ..ClipboardOptions::default() };
         let error = Clipboard::new(options).read_text().unwrap_err();
@@ -164,7 +164,7 @@ fn a_silent_owner_is_an_error() {
     let mut command = server.xclip(&["-i", "-quiet"]);
     let mut owner = command.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().expect("xclip is on PATH");
     owner.stdin.take().unwrap().write_all(b"text").unwrap();
-    // It owns the selection as soon as it can be read.
+    // Once the selection can be read, it has an owner.
     let patient = server.clipboard(LONG);
     while patient.read_text().unwrap().is_none() {}
     let pid = rustix::process::Pid::from_child(&owner);
@@ -176,7 +176,7 @@ fn a_silent_owner_is_an_error() {
 }
 
 #[test]
-fn a_server_that_dies_under_an_owner_hangs_nobody() {
+fn a_dying_server_does_not_hang_the_owner() {
     let mut server = Server::start();
     let clipboard = server.clipboard(LONG);
     clipboard.write_text("text").unwrap();
@@ -188,7 +188,7 @@ fn a_server_that_dies_under_an_owner_hangs_nobody() {
 }
 
 #[test]
-fn a_clipboard_that_is_dropped_gives_the_selection_back() {
+fn dropping_the_clipboard_releases_the_selection() {
     let server = Server::start();
     let clipboard = server.clipboard(LONG);
     clipboard.write_text("text").unwrap();

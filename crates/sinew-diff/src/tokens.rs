@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn words_are_those_of_programs_too() {
+    fn words_include_identifiers() {
         check("", &[]);
         check("let a_b1 = x.y;", &["let", " ", "a_b1", " ", "=", " ", "x", ".", "y", ";"]);
         check("can't", &["can", "'", "t"]);
@@ -182,7 +182,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn lines_of_ascii_have_the_words_of_unicode(text in "[ -~\t\r\n\x0b]{0,40}", more in "[a-z.: \r\néß日\u{301}\u{a0}\u{2028}]{0,20}") {
+        fn ascii_lines_split_like_unicode_lines(text in "[ -~\t\r\n\x0b]{0,40}", more in "[a-z.: \r\néß日\u{301}\u{a0}\u{2028}]{0,20}") {
             let text = format!("{text}{more}");
             let expect: Vec<&str> = text.split_word_bounds().flat_map(pieces).collect();
             proptest::prop_assert_eq!(words(&text).collect::<Vec<_>>(), expect);
@@ -190,12 +190,12 @@ mod tests {
     }
 
     #[test]
-    fn lines_end_with_a_line_feed_alone() {
+    fn only_line_feeds_end_lines() {
         assert_eq!(lines("a\r\nb\rc\n\nd").collect::<Vec<_>>(), ["a\r\n", "b\rc\n", "\n", "d"]);
     }
 
     #[test]
-    fn a_text_of_too_many_pieces_is_refused() {
+    fn a_text_with_too_many_tokens_is_refused() {
         let text = "\n".repeat(PIECES + 1);
         let error = Pieces::pair("", &text, Unit::Line, &CancelToken::never()).err().unwrap();
         assert_eq!(error.code(), ErrorCode::LimitExceeded);

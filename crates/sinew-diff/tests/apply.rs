@@ -1,6 +1,6 @@
-//! The laws of a difference, and the tools that read one as oracles.
+//! Property tests of differences, with git as an oracle for unified diffs.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![allow(clippy::unwrap_used, reason = "a test that cannot continue panics")]
 
 use std::fs;
 use std::path::Path;
@@ -16,7 +16,7 @@ fn never() -> CancelToken {
     CancelToken::never()
 }
 
-/// Joins what one side has.
+/// Returns one of the two texts, joined from its changes.
 fn side(old: &str, new: &str, options: &DiffOptions, missing: ChangeKind) -> String {
     let changes = diff(old, new, options, &never()).unwrap();
     assert!(changes.iter().all(|change| !change.text.is_empty()));
@@ -44,7 +44,7 @@ fn run(folder: &Path, program: &str, args: &[&str]) {
     assert!(output.status.success(), "{program}: {}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// Applies the difference to a file of that name as git does.
+/// Checks that `git apply` turns the old text into the new one in a file with this name.
 #[track_caller]
 fn check_applied(name: &str, old: &str, new: &str, context: usize) {
     let options = UnifiedOptions {
@@ -65,7 +65,7 @@ fn check_applied(name: &str, old: &str, new: &str, context: usize) {
     assert_eq!(fs::read_to_string(folder.path().join(name)).unwrap(), new, "{patch}");
 }
 
-/// Texts of few different lines, so that many are alike, with every kind of line end and none at the end.
+/// Generates texts from few distinct lines, so that many lines are equal, with and without a final line end.
 fn text() -> impl Strategy<Value = String> {
     let line = prop::sample::select(vec![
         "a",
@@ -92,21 +92,21 @@ fn text() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    // One draw, always the same: git is an oracle, not what is tested. Without context it may take an equal line for the one that is meant.
+    // A fixed seed, because git is only the oracle here: without context, it may confuse equal lines.
     #![proptest_config(ProptestConfig { cases: 96, rng_seed: RngSeed::Fixed(15), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn git_makes_the_new_text_of_the_old_one(old in text(), new in text(), context in 1usize..5) {
+    fn git_apply_produces_the_new_text(old in text(), new in text(), context in 1usize..5) {
         check_applied("file", &old, &new, context);
     }
 
     #[test]
-    fn the_changes_hold_both_texts(old in ".{0,60}", new in ".{0,60}", unit in prop::sample::select(vec![Unit::Line, Unit::Word])) {
+    fn changes_reproduce_both_texts(old in ".{0,60}", new in ".{0,60}", unit in prop::sample::select(vec![Unit::Line, Unit::Word])) {
         check_sides(&old, &new, &DiffOptions { unit, ..DiffOptions::default() });
     }
 
     #[test]
-    fn alike_texts_hold_both_texts(old in text(), new in text(), unit in prop::sample::select(vec![Unit::Line, Unit::Word])) {
+    fn changes_of_similar_texts_reproduce_both_texts(old in text(), new in text(), unit in prop::sample::select(vec![Unit::Line, Unit::Word])) {
         check_sides(&old, &new, &DiffOptions { unit, ..DiffOptions::default() });
         let changes = diff(&old, &new, &DiffOptions { unit, ..DiffOptions::default() }, &never()).unwrap();
         for change in changes {
@@ -116,8 +116,8 @@ proptest! {
 }
 
 #[test]
-fn names_that_need_quotes_are_found() {
-    // The others cannot be names on Windows.
+fn quoted_file_names_are_read() {
+    // The other names are not allowed on Windows.
     let everywhere = ["two words", "é日", "it's", "[x]"].as_slice();
     let unix = ["a\"b", "tab\there", "line\nend", "back\\slash", "bell\u{7}", "end "];
     for name in everywhere.iter().chain(unix.iter().filter(|_| cfg!(unix))) {
@@ -126,7 +126,7 @@ fn names_that_need_quotes_are_found() {
 }
 
 #[test]
-fn texts_without_a_line_end_and_empty_ones() {
+fn handles_empty_texts_and_missing_final_newlines() {
     for (old, new) in [
         ("", "a"),
         ("a", ""),
@@ -142,12 +142,12 @@ fn texts_without_a_line_end_and_empty_ones() {
 }
 
 #[test]
-fn a_change_that_was_shifted_has_its_place_in_the_head() {
+fn a_shifted_change_has_correct_hunk_header_positions() {
     check_applied("file", "a\na\na\na\n+x\na\na\nx\ny\na", "b\nx\ny\nb\nx\ny\n", 1);
 }
 
 #[test]
-fn a_unified_diff_is_that_of_the_field() {
+fn unified_diffs_match_the_usual_format() {
     let old = "1\n2\n3\n4\n5\n6\n7\n8\n9\n";
     let new = "1\n2\n3\nfour\n5\n6\n7\n8\n9";
     let options = UnifiedOptions { context: 1, ..UnifiedOptions::default() };
@@ -157,7 +157,7 @@ fn a_unified_diff_is_that_of_the_field() {
 }
 
 #[test]
-fn words_are_told_apart_within_a_line() {
+fn words_are_compared_within_a_line() {
     let options = DiffOptions { unit: Unit::Word, ..DiffOptions::default() };
     let changes = diff("call(a.b, 1)", "call(a.c, 1)", &options, &never()).unwrap();
     let all: Vec<_> = changes.iter().map(|change| (change.kind, change.text)).collect();
@@ -170,9 +170,10 @@ fn words_are_told_apart_within_a_line() {
     assert_eq!(all, expect);
 }
 
-/// Two texts without a line in common take the square of their size, and ones of many small changes many operations.
+/// Comparing two texts without common lines needs quadratic time, and texts with many small changes yield many
+/// operations.
 #[test]
-fn hostile_texts_are_compared_by_the_effort_that_is_allowed() {
+fn hostile_texts_are_compared_within_the_effort_limit() {
     let numbers = |from: usize, count: usize| (from..from + count).map(|n| format!("{n}\n")).collect::<String>();
     let options = DiffOptions { effort: Duration::ZERO, ..DiffOptions::default() };
     check_sides(&numbers(0, 50_000), &numbers(1_000_000, 50_000), &options);
@@ -193,8 +194,8 @@ fn hostile_texts_are_compared_by_the_effort_that_is_allowed() {
 }
 
 #[test]
-fn many_operations_hold_both_texts() {
-    // Every second line differs: one that stays, one that goes and one that comes, 1,500 times.
+fn many_operations_reproduce_both_texts() {
+    // Every second line differs: an unchanged, a removed and an added line, 1,500 times.
     let text = |mark: &str| {
         (0..3_000).map(|n| if n % 2 == 0 { "same\n".to_owned() } else { format!("{mark}{n}\n") }).collect::<String>()
     };
@@ -203,7 +204,7 @@ fn many_operations_hold_both_texts() {
 }
 
 #[test]
-fn a_cancelled_comparison_says_so() {
+fn a_cancelled_comparison_returns_an_error() {
     let (handle, cancel) = CancelHandle::new();
     handle.cancel();
     assert_eq!(diff("a", "b", &DiffOptions::default(), &cancel).unwrap_err().code(), ErrorCode::Aborted);

@@ -1,4 +1,4 @@
-//! Blocks of messages: texts, thoughts, images.
+//! Blocks of messages: texts, thinking, images.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;

@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn code_is_coloured_and_stays_text() {
+    fn code_is_highlighted_and_escaped() {
         check(
             |html| block(html, "let x = \"<b>\";\n", "rust", Fold::Long),
             "<pre><code><span class=\"hk\">let</span> x <span class=\"ho\">= </span>\
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn long_blocks_are_folded_and_whole() {
+    fn long_blocks_are_folded_and_complete() {
         let text: String = (0..40).map(|at| format!("{at}\n")).collect();
         let mut html = HtmlWriter::new(None);
         block(&mut html, &text, "", Fold::Long);
@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_of_lines_stand_apart() {
+    fn line_numbers_are_separate_from_the_code() {
         check(
             |html| numbered(html, "9:let\n10:x: <\n[2 more lines]", "rs", Fold::Long),
             "<pre><code><span class=\"no\"> 9 </span><span class=\"hk\">let</span>\n\
@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_tells_the_language() {
+    fn the_language_is_detected_from_the_path() {
         assert_eq!(["src/a.rs", "a.b/c", "C:\\x.TS", ".env"].map(extension), ["rs", "", "TS", "env"]);
     }
 }

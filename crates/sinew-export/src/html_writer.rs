@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn text_stays_text() {
+    fn text_is_escaped() {
         check("</style><script>alert(1)</script>", "&lt;/style&gt;&lt;script&gt;alert(1)&lt;/script&gt;");
         check("\" onload='x' &amp;", "&quot; onload=&#39;x&#39; &amp;amp;");
         check("a\0b\u{1}cd\n\te", "abcd\n\te");
@@ -200,12 +200,12 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_out_of_a_parser_is_text_as_well() {
+    fn parser_output_is_escaped() {
         assert_eq!(HtmlWriter::new(None).part("a\0\x1b\r<").take(), "a\u{fffd}\u{fffd}\u{fffd}&lt;");
     }
 
     #[test]
-    fn numbers_are_easy_to_read() {
+    fn numbers_are_formatted_for_readers() {
         let write = |number| HtmlWriter::new(None).count(number).take();
         assert_eq!([0, 999, 1_000, 1_234_567].map(write), ["0", "999", "1,000", "1,234,567"]);
         assert_eq!(HtmlWriter::new(None).many(1, "line", "lines").take(), "1 line");
@@ -213,13 +213,13 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_short() {
+    fn lines_are_shortened() {
         assert_eq!(HtmlWriter::new(None).line(" a\n\n b\tc "), "a b c");
         assert_eq!(HtmlWriter::new(None).line(&"é".repeat(200)), format!("{}…", "é".repeat(LINE)));
     }
 
     #[test]
-    fn values_are_hidden_also_behind_escapes() {
+    fn values_are_hidden_in_escaped_text() {
         let secrets = Secrets::new(Box::new(|| [7; 32]), Vec::new());
         secrets.add("sk-very-secret");
         secrets.add("with \"quotes\" and \\");

@@ -3,7 +3,7 @@
 //! | module | contents |
 //! |---|---|
 //! | `html_writer` | the writer of the page: text is escaped, without controls and secrets |
-//! | `block` | texts, thoughts and images of messages |
+//! | `block` | texts, thinking and images of messages |
 //! | `code` | blocks of code and output: colours, diffs, collapsed parts |
 //! | `markdown` | Markdown as markup |
 //! | `message` | messages by role, and other entries |

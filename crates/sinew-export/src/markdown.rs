@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_and_words() {
+    fn renders_blocks_and_inline_markup() {
         check(
             "# A *b*\n\nc **d** ~~e~~ `f<`",
             "<h3>A <em>b</em></h3>\n<p>c <strong>d</strong> <del>e</del> <code>f&lt;</code></p>\n",
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn html_in_it_is_text() {
+    fn html_in_markdown_is_escaped() {
         check("<script>alert(1)</script>", "<p class=\"plain\">&lt;script&gt;alert(1)&lt;/script&gt;</p>\n");
         check("a <img src=x onerror=alert(1)> b", "<p>a &lt;img src=x onerror=alert(1)&gt; b</p>\n");
         check("```\"><script>\n</code></pre>\n```", "<pre><code>&lt;/code&gt;&lt;/pre&gt;</code></pre>\n");
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn links_lead_to_pages_only() {
+    fn links_are_limited_to_web_pages() {
         let link = "rel=\"noopener noreferrer nofollow\"";
         check("[a](https://x.y/?a=1&b)", &format!("<p><a href=\"https://x.y/?a=1&amp;b\" {link}>a</a></p>\n"));
         check("<mailto:a@b.c>", &format!("<p><a href=\"mailto:a@b.c\" {link}>mailto:a@b.c</a></p>\n"));
@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_words_have_no_signs() {
+    fn the_first_words_contain_no_markup() {
         let check = |text: &str, expect: &str| assert_eq!(words(&HtmlWriter::new(None), text), expect, "{text}");
         check("## The `a` is **b**ad\n\n- c\n- [d](https://e)\n\n|f|g|\n|-|-|\n|h|<b>|", "The a is bad c d f g h <b>");
         check("```rust\nlet x;\n```", "let x;");
@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn values_that_escapes_put_together_are_hidden() {
+    fn values_joined_by_escapes_are_hidden() {
         let secrets = Secrets::new(Box::new(|| [7; 32]), Vec::new());
         secrets.add("sk_very_secret");
         let mut html = HtmlWriter::new(Some(&secrets));

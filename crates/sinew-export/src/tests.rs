@@ -231,7 +231,7 @@ fn body(text: &str) -> &str {
 }
 
 #[test]
-fn a_conversation_is_told_in_order() {
+fn a_conversation_is_exported_in_order() {
     let text = Stage::new().text(&[
         json!({"type": "thinking_level_change", "thinkingLevel": "high"}),
         user("please look"),
@@ -317,7 +317,7 @@ fn every_branch_is_on_the_page() {
 }
 
 #[test]
-fn results_stand_with_their_calls_or_alone() {
+fn results_are_shown_with_their_calls_or_alone() {
     let stage = Stage::new();
     let text = stage.text(&[
         assistant(&json!([call("a", "one", &json!({"x": 1})), call("b", "two", &json!({}))])),
@@ -334,7 +334,7 @@ fn results_stand_with_their_calls_or_alone() {
 }
 
 #[test]
-fn whatever_a_file_holds_becomes_a_page() {
+fn any_session_file_exports_to_a_page() {
     let stage = Stage::new();
     let text = stage.text(&[
         json!({"type": "from the future", "words": "<b>"}),
@@ -364,7 +364,7 @@ fn whatever_a_file_holds_becomes_a_page() {
 }
 
 #[test]
-fn only_pictures_are_shown() {
+fn only_images_are_embedded() {
     let stage = Stage::new();
     std::fs::create_dir_all(stage.path().join("blobs")).unwrap();
     std::fs::write(stage.path().join("blobs").join("a".repeat(64)), "picture").unwrap();
@@ -386,7 +386,7 @@ fn only_pictures_are_shown() {
 }
 
 #[test]
-fn the_page_allows_its_style_and_nothing_else() {
+fn the_content_policy_allows_only_the_pages_own_style() {
     let page = Stage::new().page(&[], &Options::default());
     let (_, attributes) = read(&page);
     let policy = attributes.iter().find(|[_, _, value]| value.starts_with("default-src 'none'")).unwrap();
@@ -403,7 +403,7 @@ fn the_page_allows_its_style_and_nothing_else() {
 }
 
 #[test]
-fn values_are_hidden_everywhere() {
+fn values_are_hidden_in_every_field() {
     let secrets = Secrets::new(Box::new(|| [7; 32]), Vec::new());
     let key = "sk-very-secret-value";
     secrets.add(key);
@@ -430,7 +430,7 @@ fn values_are_hidden_everywhere() {
 }
 
 #[test]
-fn a_page_takes_the_place_of_a_page_but_never_of_a_session() {
+fn a_page_replaces_a_page_but_never_a_session() {
     let stage = Stage::new();
     let session = stage.view(&chained(&[user("hello")]));
     let run = |to: Option<&str>| {
@@ -460,7 +460,7 @@ fn a_page_takes_the_place_of_a_page_but_never_of_a_session() {
 }
 
 #[test]
-fn paths_may_stand_in_quotes() {
+fn quoted_paths_are_accepted() {
     let cases = [
         ("\"my file.html\" ", "my file.html"),
         ("'a'", "a"),
@@ -529,7 +529,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 128, ..ProptestConfig::default() })]
 
     #[test]
-    fn no_text_in_any_field_becomes_markup(texts in prop::collection::vec(hostile(), 8)) {
+    fn text_in_any_field_never_becomes_markup(texts in prop::collection::vec(hostile(), 8)) {
         let [a, b, c, d, e, f, g, h] = &texts[..] else { unreachable!() };
         let lines = chained(&[
             user(a),

@@ -1,5 +1,5 @@
 //! Prints how long decoding takes: `cargo run --profile quick -p sinew-image --example decode_speed [ROUNDS]`.
-#![allow(clippy::print_stdout, reason = "an example that is run by hand")]
+#![allow(clippy::print_stdout, reason = "an example prints its results")]
 
 use std::time::Instant;
 
@@ -10,7 +10,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let rounds: usize = std::env::args().nth(1).map_or(Ok(9), |count| count.parse())?;
     let never = CancelToken::never();
     let (width, height) = (4_000, 3_000);
-    // Neither flat nor noise: encoders find about as much to leave out as in a photograph.
+    // Neither uniform nor noise, so that it compresses about as well as a photograph.
     let samples = (0..height).flat_map(|y| (0..width).flat_map(move |x| pixel(x, y))).collect();
     let picture = Picture::new(width, height, Channels::Rgb, samples)?;
     for format in [ImageFormat::Png, ImageFormat::Jpeg, ImageFormat::Webp, ImageFormat::Gif] {

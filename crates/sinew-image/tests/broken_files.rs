@@ -1,4 +1,4 @@
-//! Files that are broken, cut off, or larger than they look: an error, in little time and memory.
+//! Tests that broken, truncated and oversized files yield an error, with little time and memory.
 
 mod samples;
 
@@ -18,7 +18,7 @@ fn refused(file: &[u8]) -> (ErrorCode, String) {
 }
 
 #[test]
-fn whole_files_are_read() {
+fn complete_files_are_decoded() {
     for (name, file) in every_format() {
         let picture = decode(&file, &never()).unwrap_or_else(|error| panic!("{name}: {error}"));
         assert_eq!((picture.width(), picture.height()), (24, 16), "{name}");
@@ -28,13 +28,13 @@ fn whole_files_are_read() {
 }
 
 #[test]
-fn a_file_cut_off_anywhere_is_refused() {
+fn a_truncated_file_is_refused() {
     for (name, file) in every_format() {
         for sixteenth in 0..16 {
             let cut = &file[..file.len() * sixteenth / 16];
             assert!(decode(cut, &never()).is_err(), "{name} with {sixteenth}/16 of its bytes");
         }
-        // A GIF lacks nothing of its picture when only its last mark is missing.
+        // A GIF without its end marker still contains the complete image.
         if name != "gif" {
             assert!(decode(&file[..file.len() - 1], &never()).is_err(), "{name} without its last byte");
         }
@@ -42,7 +42,7 @@ fn a_file_cut_off_anywhere_is_refused() {
 }
 
 #[test]
-fn unknown_data_is_named() {
+fn unknown_data_is_reported() {
     assert_eq!(refused(b"").1, "image: no data");
     let (code, message) = refused(b"<svg xmlns>");
     assert_eq!(code, ErrorCode::InvalidData);
@@ -57,7 +57,7 @@ fn a_damaged_png_is_refused() {
         file[at] = value;
         file
     };
-    // The checksum of the head, the colour type, the compression, the checksum of the data.
+    // The checksum of the header, the colour type, the compression, and the checksum of the data.
     for file in [damaged(29, 0), damaged(25, 1), damaged(26, 9), damaged(good.len() - 14, 1)] {
         assert_eq!(refused(&file).0, ErrorCode::InvalidData);
     }
@@ -68,9 +68,9 @@ fn a_damaged_png_is_refused() {
 }
 
 #[test]
-fn bombs_are_refused_before_memory_is_asked_for() {
+fn decompression_bombs_are_refused_before_allocating() {
     for (width, height) in [(50_000, 50_000), (16_384, 16_384), (u32::MAX >> 1, 1), (1, 16_385)] {
-        // The picture is all there is to it: nothing follows that could be read.
+        // The file contains only the header and one byte of data.
         let (code, message) = refused(&png(width, height, 8, 6, &[], &[0]));
         assert_eq!(code, ErrorCode::LimitExceeded, "{message}");
         assert!(message.contains(&format!("{width}×{height}")), "{message}");
@@ -87,7 +87,7 @@ fn bombs_are_refused_before_memory_is_asked_for() {
 }
 
 #[test]
-fn only_the_first_of_many_frames_is_read() {
+fn only_the_first_frame_is_decoded() {
     let mut file = Vec::new();
     let mut encoder = gif::Encoder::new(&mut file, 2, 2, &[0, 0, 0, 255, 255, 255]).unwrap();
     for number in 0..10_000u16 {
@@ -97,7 +97,7 @@ fn only_the_first_of_many_frames_is_read() {
     }
     drop(encoder);
     assert_eq!(decode(&file, &never()).unwrap().to_rgba(), vec![255; 16]);
-    // Whatever follows the first frame is not looked at.
+    // Data after the first frame is not read.
     let half = file.len() / 2;
     assert_eq!(decode(&file[..half], &never()).unwrap().to_rgba(), vec![255; 16]);
 }
@@ -128,7 +128,7 @@ fn exif_that_points_at_itself_is_harmless() {
 }
 
 #[test]
-fn metadata_without_end_is_refused_or_skipped() {
+fn endless_metadata_is_refused_or_skipped() {
     let huge = chunk(b"tEXt", &vec![b'a'; 1 << 20]);
     let file = png(1, 1, 8, 0, &[huge], &[0, 7]);
     assert_eq!(decode(&file, &never()).unwrap().samples(), [7]);
@@ -139,7 +139,7 @@ fn metadata_without_end_is_refused_or_skipped() {
 }
 
 #[test]
-fn sizes_that_are_none_are_refused() {
+fn invalid_sizes_are_refused() {
     let picture = picture(4, 4, Channels::Rgb);
     for (width, height) in [(0, 1), (1, 0), (MAX_SIDE + 1, 1), (1, u32::MAX), (16_384, 16_384)] {
         let error = picture.resize(width, height, SamplingFilter::Nearest, &never()).unwrap_err();
@@ -206,17 +206,17 @@ proptest! {
 }
 
 proptest! {
-    // Each case decodes a picture that is large enough to be decoded at a part of its size.
+    // Each case decodes an image that is large enough to be decoded at a reduced size.
     #![proptest_config(ProptestConfig::with_cases(48))]
 
     #[test]
-    fn damaged_files_that_shrink_never_panic(
+    fn scaled_decodes_of_damaged_files_never_panic(
         damage in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>(), any::<bool>()), 1..8),
         side in 1..256u32,
     ) {
         let mut file = large_jpeg().to_vec();
         for (at, value, in_head) in damage {
-            // Most of what decides is in front.
+            // The header determines most of the decoding, so it is damaged more often.
             let at = at.index(if in_head { 700 } else { file.len() });
             file[at] = value;
         }

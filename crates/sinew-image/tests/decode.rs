@@ -1,4 +1,4 @@
-//! Files become the pixels that are in them.
+//! Tests that files are decoded to the correct pixels.
 
 mod samples;
 
@@ -25,7 +25,7 @@ const WHITE: [u8; 4] = [255; 4];
 const BLACK: [u8; 4] = [0, 0, 0, 255];
 
 #[test]
-fn lossless_formats_give_back_every_pixel() {
+fn lossless_formats_keep_every_pixel() {
     for channels in [Channels::Gray, Channels::GrayAlpha, Channels::Rgb, Channels::Rgba] {
         let picture = picture(37, 23, channels);
         for format in [ImageFormat::Png, ImageFormat::Webp] {
@@ -37,7 +37,7 @@ fn lossless_formats_give_back_every_pixel() {
 }
 
 #[test]
-fn jpeg_comes_back_nearly() {
+fn jpeg_round_trips_approximately() {
     for channels in [Channels::Gray, Channels::Rgb] {
         let picture = picture(64, 48, channels);
         let back = decode(&encoded(&picture, ImageFormat::Jpeg), &never()).unwrap();
@@ -50,7 +50,7 @@ fn jpeg_comes_back_nearly() {
 }
 
 #[test]
-fn inks_of_a_jpeg_become_colours() {
+fn cmyk_jpegs_are_converted_to_rgb() {
     let inks = [0u8, 255, 255, 0].repeat(256);
     for color in [jpeg_encoder::ColorType::Cmyk, jpeg_encoder::ColorType::CmykAsYcck] {
         let mut file = Vec::new();
@@ -62,7 +62,7 @@ fn inks_of_a_jpeg_become_colours() {
 }
 
 #[test]
-fn progressive_jpeg() {
+fn decodes_progressive_jpeg() {
     let picture = picture(64, 48, Channels::Rgb);
     let mut file = Vec::new();
     let mut encoder = jpeg_encoder::Encoder::new(&mut file, 95);
@@ -72,7 +72,7 @@ fn progressive_jpeg() {
 }
 
 #[test]
-fn gif_keeps_few_colours_and_holes() {
+fn gif_keeps_palette_colours_and_transparency() {
     let pixels = [[255, 0, 0, 255], [0, 255, 0, 255], [9, 9, 9, 0], [0, 0, 255, 255]];
     let picture = Picture::new(2, 2, Channels::Rgba, pixels.concat()).unwrap();
     let back = decode(&encoded(&picture, ImageFormat::Gif), &never()).unwrap().to_rgba();
@@ -83,7 +83,7 @@ fn gif_keeps_few_colours_and_holes() {
 }
 
 #[test]
-fn what_lies_outside_of_the_canvas_of_a_gif_is_cut() {
+fn gif_frames_are_clipped_to_the_canvas() {
     let (canvas_width, canvas_height) = (3u16, 2u16);
     for (left, top, width, height) in (0..5 * 4 * 5 * 4u16).map(|n| (n % 5, n / 5 % 4, n / 20 % 5 + 1, n / 100 + 1)) {
         let mut file = Vec::new();
@@ -106,7 +106,7 @@ fn what_lies_outside_of_the_canvas_of_a_gif_is_cut() {
 }
 
 #[test]
-fn a_gif_frame_smaller_than_its_canvas_stands_where_it_says() {
+fn a_small_gif_frame_is_placed_at_its_offset() {
     let mut file = Vec::new();
     let mut encoder = gif::Encoder::new(&mut file, 3, 2, &[0, 0, 255, 255, 0, 0]).unwrap();
     let frame = gif::Frame { left: 2, top: 1, width: 1, height: 1, buffer: vec![1].into(), ..gif::Frame::default() };
@@ -117,7 +117,7 @@ fn a_gif_frame_smaller_than_its_canvas_stands_where_it_says() {
 }
 
 #[test]
-fn png_of_every_depth() {
+fn decodes_png_of_every_depth() {
     let gray = |v: u8| [v, v, v, 255];
     check(&png(8, 1, 1, 0, &[], &[0, 0b1010_0001]), (8, 1), &[WHITE, BLACK, WHITE, BLACK, BLACK, BLACK, BLACK, WHITE]);
     check(&png(4, 1, 2, 0, &[], &[0, 0b0001_1011]), (4, 1), &[BLACK, gray(85), gray(170), WHITE]);
@@ -143,7 +143,7 @@ fn png_of_every_depth() {
 }
 
 #[test]
-fn bitmaps_of_every_depth() {
+fn decodes_bitmaps_of_every_depth() {
     let palette = [0, 0, 255, 0, 0, 255, 0, 0];
     let (red, green) = ([255, 0, 0, 255], [0, 255, 0, 255]);
     check(&bmp((2, 2), 1, 0, &palette, &[0x40, 0, 0, 0, 0x80, 0, 0, 0]), (2, 2), &[green, red, red, green]);
@@ -161,19 +161,19 @@ fn bitmaps_of_every_depth() {
 }
 
 #[test]
-fn bitmaps_of_runs() {
+fn decodes_run_length_encoded_bitmaps() {
     let palette = [0, 0, 255, 0, 0, 255, 0, 0];
     let (red, green) = ([255, 0, 0, 255], [0, 255, 0, 255]);
-    // A run, a literal with padding, the end of the row; then a jump and the end of the picture.
+    // A run, a literal with padding and the end of the row; then a jump and the end of the image.
     let data = [2, 1, 0, 3, 0, 1, 0, 0, 0, 0, 0, 2, 3, 0, 1, 1, 0, 1];
     check(&bmp((5, 2), 8, 1, &palette, &data), (5, 2), &[red, red, red, green, red, green, green, red, green, red]);
     check(&bmp((4, 1), 4, 2, &palette, &[3, 0x10, 1, 0x10, 0, 1]), (4, 1), &[green, red, green, green]);
-    // A run beyond its row is cut there.
+    // A run that extends beyond its row is cut.
     check(&bmp((2, 1), 8, 1, &palette, &[200, 1, 0, 1]), (2, 1), &[green, green]);
 }
 
 #[test]
-fn bitmaps_of_os2_have_headers_of_16_to_64_bytes() {
+fn os2_bitmaps_have_headers_of_16_to_64_bytes() {
     let palette = [0, 0, 255, 0, 0, 255, 0, 0];
     for size in [16, 24, 39, 48, 64] {
         let common = bmp((2, 1), 8, 0, &[], &[]);
@@ -189,7 +189,7 @@ fn bitmaps_of_os2_have_headers_of_16_to_64_bytes() {
 }
 
 #[test]
-fn tiffs_of_every_depth() {
+fn decodes_tiffs_of_every_depth() {
     let tags = |bits: u32, color: u32, samples: u32, rest: &[(u16, u32)]| {
         let mut tags = vec![(256, 2), (257, 1), (258, bits), (259, 1), (262, color), (277, samples)];
         tags.extend(rest);
@@ -205,7 +205,7 @@ fn tiffs_of_every_depth() {
     check(&tiff(&tags(32, 1, 1, &[(339, 3)]), &floats), (2, 1), &[BLACK, WHITE]);
 }
 
-/// The pixels of a picture of 3 × 2 after a turn, as numbers row by row.
+/// Returns the width and the pixels of an image of 3 × 2 pixels after applying an orientation, row by row.
 fn turned(orientation: u16) -> (u32, [u8; 6]) {
     match orientation {
         2 => (3, [3, 2, 1, 6, 5, 4]),
@@ -239,7 +239,7 @@ fn every_orientation_is_applied() {
 }
 
 #[test]
-fn exif_is_found_behind_the_pixels_and_behind_a_name() {
+fn exif_is_found_after_the_pixels_and_after_a_prefix() {
     let file = png(3, 2, 8, 0, &[], &[0, 1, 2, 3, 0, 4, 5, 6]);
     let end = file.len() - 12;
     let named = [b"Exif\0\0", &exif(6, true)[..]].concat();
@@ -250,7 +250,7 @@ fn exif_is_found_behind_the_pixels_and_behind_a_name() {
     }
 }
 
-/// An animated WebP of lossless frames: each at its place, in the order in which they are shown.
+/// Creates an animated WebP of lossless frames, each at its position, in the order in which they are shown.
 fn animated_webp(width: u32, height: u32, alpha: bool, frames: &[(u32, u32, &Picture)]) -> Vec<u8> {
     let three = |value: u32| value.to_le_bytes()[..3].to_vec();
     let chunk = |name: &[u8], data: &[u8]| {
@@ -262,7 +262,7 @@ fn animated_webp(width: u32, height: u32, alpha: bool, frames: &[(u32, u32, &Pic
     let mut body = chunk(b"VP8X", &[&[flags, 0, 0, 0], &three(width - 1)[..], &three(height - 1)].concat());
     body.extend(chunk(b"ANIM", &[0, 0, 255, 255, 0, 0]));
     for (left, top, picture) in frames {
-        // In a still file, the data after the header is the chunk of the frame.
+        // In a still image, the data after the header is the chunk of the frame.
         let still = encoded(picture, ImageFormat::Webp);
         let at = still.windows(4).position(|name| name == b"VP8L").expect("a lossless file");
         let mut frame = [left / 2, top / 2, picture.width() - 1, picture.height() - 1, 100].map(three).concat();
@@ -274,13 +274,13 @@ fn animated_webp(width: u32, height: u32, alpha: bool, frames: &[(u32, u32, &Pic
 }
 
 #[test]
-fn an_animated_webp_gives_its_first_frame_unchanged() {
+fn the_first_frame_of_an_animated_webp_is_unchanged() {
     let first = picture(6, 4, Channels::Rgba);
     let second = picture(6, 4, Channels::Rgb);
     for alpha in [true, false] {
         let file = animated_webp(6, 4, alpha, &[(0, 0, &first), (0, 0, &second)]);
         assert_eq!(decode(&file, &never()).unwrap().to_rgba(), first.to_rgba(), "alpha {alpha}");
-        // A frame that covers a part: the rest is transparent.
+        // The frame covers only a part of the canvas; the rest is transparent.
         let file = animated_webp(9, 8, alpha, &[(2, 4, &first)]);
         let shown = decode(&file, &never()).unwrap();
         assert_eq!((shown.width(), shown.height()), (9, 8));
@@ -294,7 +294,7 @@ fn an_animated_webp_gives_its_first_frame_unchanged() {
 }
 
 #[test]
-fn a_jpeg_is_turned_as_its_exif_says() {
+fn a_jpeg_is_rotated_according_to_exif() {
     let upright = picture(48, 32, Channels::Rgb);
     let plain = encoded(&upright, ImageFormat::Jpeg);
     let stored = decode(&plain, &never()).unwrap();
@@ -317,7 +317,7 @@ fn a_jpeg_is_turned_as_its_exif_says() {
 }
 
 #[test]
-fn grey_with_opacity_resizes_like_grey_and_like_colours() {
+fn grey_with_alpha_resizes_like_grey_and_like_rgb() {
     let (width, height) = (13, 9);
     let value = |at: usize| (at * 37 % 256) as u8;
     let grey: Vec<u8> = (0..width * height).map(value).collect();
@@ -338,7 +338,7 @@ fn grey_with_opacity_resizes_like_grey_and_like_colours() {
 const CHANNELS: [Channels; 4] = [Channels::Gray, Channels::GrayAlpha, Channels::Rgb, Channels::Rgba];
 
 #[test]
-fn a_canvas_keeps_its_picture_and_shows_its_colour() {
+fn a_canvas_keeps_the_image_and_fills_the_rest() {
     for channels in CHANNELS {
         let picture = picture(5, 3, channels);
         for colour in [[7, 7, 7, 255], [7, 7, 7, 0], [1, 2, 3, 255], [1, 2, 3, 4]] {
@@ -349,7 +349,7 @@ fn a_canvas_keeps_its_picture_and_shows_its_colour() {
                 let (x, y) = (at % 9, at / 9);
                 assert!((2..7).contains(&x) && (1..4).contains(&y) || *pixel == colour, "{channels:?} at {x},{y}");
             }
-            // Not more channels than necessary.
+            // The result has no more channels than necessary.
             let coloured = matches!(channels, Channels::Rgb | Channels::Rgba) || colour[0] != colour[1];
             let count = if coloured { 3 } else { 1 } + usize::from(channels.has_alpha() || colour[3] < 255);
             assert_eq!(canvas.channels().count(), count, "{channels:?} on {colour:?}");
@@ -361,7 +361,7 @@ fn a_canvas_keeps_its_picture_and_shows_its_colour() {
 }
 
 #[test]
-fn four_turns_and_two_mirrors_give_the_picture_back() {
+fn four_rotations_and_two_flips_are_the_identity() {
     for channels in CHANNELS {
         let picture = picture(70, 3, channels);
         let after = |steps: &[Orientation]| {
@@ -377,7 +377,7 @@ fn four_turns_and_two_mirrors_give_the_picture_back() {
 }
 
 #[test]
-fn resizing_keeps_what_is_even() {
+fn resizing_keeps_uniform_images() {
     for filter in [
         SamplingFilter::Nearest,
         SamplingFilter::Triangle,
@@ -396,7 +396,7 @@ fn resizing_keeps_what_is_even() {
 }
 
 #[test]
-fn ids_that_name_nothing_are_refused_by_name() {
+fn unknown_filter_and_format_ids_are_refused_by_name() {
     assert_eq!(ImageFormat::from_id(7).unwrap_err().message(), "Invalid image format: 7");
     assert_eq!(SamplingFilter::from_id(0).unwrap_err().message(), "Invalid sampling filter: 0");
     for id in 0..4 {

@@ -1,4 +1,4 @@
-//! Pictures for models and terminals.
+//! Tests images for models and for terminals.
 
 mod samples;
 
@@ -21,7 +21,7 @@ fn sides(max_width: u32, max_height: u32) -> FitOptions {
 }
 
 #[test]
-fn what_fits_is_passed_on_byte_by_byte() {
+fn images_that_fit_are_returned_unchanged() {
     for format in [ImageFormat::Png, ImageFormat::Jpeg, ImageFormat::Webp, ImageFormat::Gif] {
         let file = encoded(&picture(40, 30, Channels::Rgb), format);
         let fitted = fit(&file, FitOptions::default());
@@ -30,7 +30,7 @@ fn what_fits_is_passed_on_byte_by_byte() {
 }
 
 #[test]
-fn an_animation_that_fits_stays_one() {
+fn an_animation_that_fits_stays_animated() {
     let mut file = Vec::new();
     let mut encoder = gif::Encoder::new(&mut file, 2, 2, &[0, 0, 0, 255, 255, 255]).unwrap();
     for pixel in [0, 1] {
@@ -43,7 +43,7 @@ fn an_animation_that_fits_stays_one() {
 }
 
 #[test]
-fn the_shape_is_kept() {
+fn the_aspect_ratio_is_kept() {
     for (size, limit, expected) in [
         ((400, 300), (200, 200), (200, 150)),
         ((300, 400), (200, 200), (150, 200)),
@@ -61,7 +61,7 @@ fn the_shape_is_kept() {
 }
 
 #[test]
-fn a_turned_picture_is_passed_on_upright() {
+fn a_rotated_image_is_returned_upright() {
     let file = jpeg_with_exif(&encoded(&picture(40, 30, Channels::Rgb), ImageFormat::Jpeg), &exif(6, true));
     let fitted = fit(&file, FitOptions::default());
     assert_eq!((fitted.width, fitted.height, fitted.mime_type), (30, 40, "image/jpeg"));
@@ -76,7 +76,7 @@ fn other_formats_become_png() {
 }
 
 #[test]
-fn what_is_too_large_becomes_jpeg_and_then_small() {
+fn oversized_images_become_jpeg_and_then_smaller() {
     let file = encoded(&noise(300, 200), ImageFormat::Png);
     let bytes = |max_bytes| FitOptions { max_bytes, ..FitOptions::default() };
     let fitted = fit(&file, bytes(90_000));
@@ -90,7 +90,7 @@ fn what_is_too_large_becomes_jpeg_and_then_small() {
 }
 
 #[test]
-fn limits_that_nothing_fits_are_refused() {
+fn impossible_limits_are_refused() {
     let file = encoded(&picture(4, 4, Channels::Rgb), ImageFormat::Png);
     let error = fit_image(&file, &FitOptions { max_bytes: 20, ..FitOptions::default() }, &never()).unwrap_err();
     assert_eq!(error.code(), ErrorCode::LimitExceeded);
@@ -126,7 +126,7 @@ fn iterm2_sends_the_file() {
     );
 }
 
-/// The pixels of a Sixel picture: a small decoder of the format.
+/// Decodes a Sixel image to its pixels.
 fn sixel_pixels(text: &str, width: usize, height: usize) -> Vec<[u8; 4]> {
     let body = text.strip_prefix("\x1bP0;1q").and_then(|text| text.strip_suffix("\x1b\\")).expect("a Sixel picture");
     let mut pixels = vec![[0; 4]; width * height];
@@ -182,7 +182,7 @@ fn sixel_shows_every_pixel() {
 }
 
 #[test]
-fn sixel_of_many_colours_is_near() {
+fn sixel_approximates_many_colours() {
     let picture = picture(64, 64, Channels::Rgb);
     let text = sixel(&picture, &never()).unwrap();
     let mean = |pixels: &[[u8; 4]], part: usize| {
@@ -196,7 +196,7 @@ fn sixel_of_many_colours_is_near() {
     }
 }
 
-/// The mean difference of two pictures of one size, in steps of 256.
+/// Returns the mean difference of the samples of two images of the same size, from 0 to 255.
 fn difference(one: &Picture, other: &Picture) -> f64 {
     assert_eq!((one.width(), one.height()), (other.width(), other.height()));
     let (one, other) = (one.to_rgba(), other.to_rgba());
@@ -204,9 +204,9 @@ fn difference(one: &Picture, other: &Picture) -> f64 {
     sum as f64 / one.len() as f64
 }
 
-/// A JPEG is decoded at a part of its size where that is enough: nobody may see it.
+/// Decoding a JPEG at a reduced size must not make a visible difference.
 #[test]
-fn a_jpeg_that_shrinks_is_the_picture_that_it_was() {
+fn a_scaled_jpeg_shows_the_same_image() {
     for channels in [Channels::Rgb, Channels::Gray] {
         for (width, height) in [(801, 603), (515, 640), (97, 800), (17, 9)] {
             let file = encoded(&picture(width, height, channels), ImageFormat::Jpeg);
@@ -226,7 +226,7 @@ fn a_jpeg_that_shrinks_is_the_picture_that_it_was() {
 }
 
 #[test]
-fn a_jpeg_that_shrinks_is_turned_as_it_asks() {
+fn a_scaled_jpeg_is_rotated_according_to_exif() {
     let upright = encoded(&picture(640, 520, Channels::Rgb), ImageFormat::Jpeg);
     for orientation in 1..=8u16 {
         let file = jpeg_with_exif(&upright, &exif(orientation, false));
@@ -241,7 +241,7 @@ fn a_jpeg_that_shrinks_is_turned_as_it_asks() {
 }
 
 #[test]
-fn a_jpeg_that_is_broken_is_refused_also_where_it_would_shrink() {
+fn a_broken_jpeg_is_refused_by_a_scaled_decode_too() {
     let file = encoded(&picture(800, 600, Channels::Rgb), ImageFormat::Jpeg);
     for cut in [file.len() / 2, file.len() - 2] {
         assert!(fit_image(&file[..cut], &sides(50, 50), &never()).is_err(), "{cut} of {} bytes", file.len());

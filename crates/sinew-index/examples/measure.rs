@@ -1,7 +1,8 @@
-//! Indexes the text files of a folder in memory and says how large the lists are and how many files are left for each pattern.
+//! Indexes the text files of a directory in memory. Prints the size of the lists, and how many files remain to be
+//! searched for each pattern.
 //!
 //! `cargo run --release -p sinew-index --example measure -- FOLDER PATTERN…`
-#![allow(clippy::print_stdout, reason = "an example that reports")]
+#![allow(clippy::print_stdout, reason = "an example prints its results")]
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};

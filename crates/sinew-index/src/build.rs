@@ -345,7 +345,7 @@ fn name_length(path: &[u8]) -> usize {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "a test stops where it fails")]
+#[allow(clippy::unwrap_used, reason = "a failed test panics")]
 mod tests {
     use super::*;
     use std::path::Path;

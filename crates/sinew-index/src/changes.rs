@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_stands_for_its_moment_however_often_it_is_used() {
+    fn a_token_identifies_its_moment_in_every_use() {
         let mut log = ChangeLog::new();
         let first = log.since(None);
         assert!(first.all && first.paths.is_empty());
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_is_not_known_means_all() {
+    fn unknown_tokens_and_paths_mean_all() {
         let mut log = ChangeLog::new();
         let token = log.since(None).token;
         let other = ChangeLog::new().since(None).token;

@@ -80,7 +80,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn documents_together_are_the_text(lines in prop::collection::vec((0usize..40_000, any::<bool>()), 0..8)) {
+        fn documents_concatenate_to_the_text(lines in prop::collection::vec((0usize..40_000, any::<bool>()), 0..8)) {
             let text: Vec<u8> = lines
                 .iter()
                 .flat_map(|&(length, ends)| std::iter::repeat_n(b'x', length).chain(ends.then_some(b'\n')))

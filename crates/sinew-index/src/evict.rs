@@ -76,7 +76,7 @@ fn look(folder: PathBuf) -> Option<StoredIndex> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "a test stops where it fails")]
+#[allow(clippy::unwrap_used, reason = "a failed test panics")]
 mod tests {
     use super::*;
     use crate::store::{RootId, Store};
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn an_hour_lies_between_two_evictions() {
+    fn evicts_at_most_once_an_hour() {
         let place = tempfile::tempdir().unwrap();
         let cache = place.path().join("cache");
         let root = place.path().join("root");

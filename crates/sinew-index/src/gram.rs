@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn every_byte_begins_one_gram() {
+    fn every_byte_starts_one_gram() {
         check(b"", b"", &[]);
         check(b"a", b"", &[b"a\n\n"]);
         check(b"aB", b"", &[b"ab\n", b"b\n\n"]);
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn characters_that_fold_into_ascii_leave_a_mark() {
+    fn characters_that_fold_into_ascii_set_the_fold_gram() {
         let mut grams = Grams::new();
         for (text, expect) in [("5 \u{212A}", true), ("Mi\u{17F}t", true), ("AAA kelvin", false)] {
             assert_eq!(grams.of(text.as_bytes()).contains(Gram::FOLDS_TO_ASCII), expect, "{text}");
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_leaves_nothing_for_the_next() {
+    fn grams_of_a_text_do_not_affect_the_next() {
         let mut grams = Grams::new();
         assert!(grams.of(b"abc").contains(Gram::of(*b"ABC")));
         let next = grams.of(b"xyz");

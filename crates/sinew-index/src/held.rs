@@ -403,7 +403,7 @@ fn open_store(root: Option<RootId>, cache: Option<&Path>) -> (Option<Store>, Vec
 }
 
 /// Converts one event to paths to check.
-#[allow(clippy::needless_pass_by_ref_mut, reason = "the parts of one state, borrowed apart")]
+#[allow(clippy::needless_pass_by_ref_mut, reason = "the fields of one state are borrowed separately")]
 fn hear_event(event: &Event, tree: &Tree, hints: &mut Hints, touched: &mut Touched, recent: &mut RecentFiles) {
     use rustix::fs::inotify::ReadFlags as Flags;
     for folder in tree.folders_of(event.watch) {

@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn kinds_are_those_of_the_engine() {
+    fn kinds_match_those_of_the_engine() {
         check(b"", FileKind::Text);
         check(b"text\n", FileKind::Text);
         check(b"\xFF text that is no UTF-8", FileKind::Text);

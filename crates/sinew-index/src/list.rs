@@ -94,7 +94,7 @@ impl IdSet {
     }
 
     /// Returns the numbers below the limit that are not in the set, in ascending order.
-    #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "nothing is built there"))]
+    #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "indexes are built on Linux only"))]
     pub(crate) fn absent(&self) -> impl Iterator<Item = u32> + '_ {
         self.iter_words(|word| !word).take_while(|number| *number < self.limit)
     }
@@ -242,7 +242,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_list_names_its_documents_or_all(limit in 1u32..3_000, seeds in prop::collection::vec(any::<u32>(), 0..3_000)) {
+        fn a_list_contains_its_documents_or_all(limit in 1u32..3_000, seeds in prop::collection::vec(any::<u32>(), 0..3_000)) {
             let mut expect = IdSet::empty(limit);
             seeds.iter().for_each(|seed| expect.insert(seed % limit));
             let numbers: Vec<u32> = expect.iter().collect();
@@ -260,7 +260,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_cursor_counts_members_and_finds_them(
+        fn a_cursor_counts_and_finds_members(
             limit in 0_u32..400,
             members in prop::collection::vec(any::<u32>(), 0..200),
             mut asked in prop::collection::vec(0_u32..500, 0..40),

@@ -209,7 +209,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_table_knows_the_documents_of_each_file(
+        fn a_table_maps_files_to_documents(
             counts in prop::collection::vec(prop_oneof![Just(1_u32), 0_u32..4, 0_u32..200], 0..100),
             picked in prop::collection::vec(any::<u32>(), 0..50),
         ) {
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_are_read_while_they_spare_more_than_they_cost() {
+    fn lists_are_read_only_if_they_save_more_than_they_cost() {
         let mut builder = PostingsBuilder::new();
         for file in 0..30 {
             let parts = [(1, "nee"), (2, "eed"), (3, "edl"), (5, "dle")].into_iter();

@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_written_is_read_from_any_offset() {
+    fn written_content_can_be_read_from_any_offset() {
         let content: Vec<u8> = (0..3 * CONTENT + 100).map(|at| (at % 251) as u8).collect();
         let written = pages(&content, 7);
         assert_eq!(written.len(), 4 * PAGE);
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn every_flipped_bit_is_found() {
+    fn every_flipped_bit_is_detected() {
         let written = pages(b"some content", 1);
         for at in 0..written.len() {
             let mut flipped = written.clone();
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_of_another_file_or_place_is_found() {
+    fn a_page_of_another_file_or_position_is_detected() {
         let written = pages(&vec![3; 2 * CONTENT], 1);
         assert!(PageReader::new(written.clone(), 2).read(0, 1).is_err());
         let exchanged = [&written[PAGE..], &written[..PAGE]].concat();

@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn alternatives_are_any_of_them() {
+    fn alternatives_need_any_of_their_grams() {
         check("abc|xyz", r#""abc" or "xyz""#);
         check("abc|x", "all");
         check("abc|xy", r#""abc" or "xy""#);
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_be_missing_is_not_asked_for() {
+    fn optional_parts_add_no_requirement() {
         check("(abc)?def", r#""def""#);
         check("abcx*def", r#""abc" and "def""#);
         check("(abc)+", r#""abc""#);
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn strings_meet_across_what_varies() {
+    fn strings_join_across_variable_parts() {
         check(r"fn \w+_test\(", r#""_te" and "est" and "fn " and "st(" and "tes""#);
         check("foo.*bar", r#""bar" and "foo""#);
         check("fo(o+)bar", r#""bar" and "foo" and "oba""#);
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn letters_that_fold_into_ascii_are_admitted_by_their_mark() {
+    fn letters_that_fold_into_ascii_are_admitted_by_the_fold_gram() {
         check("(?i)kit", r#""AAA" or "kit""#);
         check("(?i)main", r#""ain" and "mai""#);
         check("(?i)sß", r#""AAA" or "s\xc3\x9f" or ("s\xe1\xba" and "\xe1\xba\x9e")"#);
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_match_needs_no_text() {
+    fn impossible_patterns_admit_no_text() {
         check(r"[a&&b]", "nothing");
         check(r"abc[a&&b]|xyz", r#""xyz""#);
     }

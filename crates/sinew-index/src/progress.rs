@@ -30,7 +30,7 @@ pub struct BuildProgress {
 }
 
 /// The counters of a running build.
-#[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "nothing is built there"))]
+#[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "indexes are built on Linux only"))]
 #[derive(Debug, Default)]
 pub(crate) struct Progress {
     step: Mutex<(BuildPhase, usize)>,
@@ -38,7 +38,7 @@ pub(crate) struct Progress {
     bytes: AtomicU64,
 }
 
-#[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "nothing is built there"))]
+#[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "indexes are built on Linux only"))]
 impl Progress {
     /// Resets the counters and starts with the list of files.
     pub(crate) fn begin(&self) {

@@ -137,7 +137,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn a_code_is_as_short_as_its_gaps() {
+    fn widths_and_codes_have_the_expected_values() {
         assert_eq!(width_for(1, 0), 0);
         assert_eq!(width_for(10, 1000), 6);
         assert_eq!(encode(&[], 3), Box::default());
@@ -147,7 +147,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_was_encoded_is_decoded(numbers in prop::collection::btree_set(0u32..100_000, 0..500), width in 0u8..20) {
+        fn encoded_numbers_round_trip(numbers in prop::collection::btree_set(0u32..100_000, 0..500), width in 0u8..20) {
             let numbers: Vec<u32> = numbers.into_iter().collect();
             let width = if numbers.len() < 2 { width.max(8) } else { width.max(4) };
             let code = encode(&numbers, width);
@@ -155,7 +155,7 @@ mod tests {
         }
 
         #[test]
-        fn any_bytes_are_rising_numbers(code in prop::collection::vec(any::<u8>(), 0..64), width in any::<u8>(), count in any::<usize>()) {
+        fn any_bytes_decode_to_ascending_numbers(code in prop::collection::vec(any::<u8>(), 0..64), width in any::<u8>(), count in any::<usize>()) {
             let numbers: Vec<u32> = decode(&code, width, count).collect();
             prop_assert!(numbers.is_sorted_by(|left, right| left < right));
         }

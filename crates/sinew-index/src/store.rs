@@ -365,7 +365,7 @@ mod tests {
         #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
         #[test]
-        fn a_manifest_is_read_as_it_was_written(manifest in manifests()) {
+        fn a_manifest_round_trips(manifest in manifests()) {
             prop_assert_eq!(parse_manifest(manifest.to_pages().unwrap()).unwrap(), manifest);
         }
 

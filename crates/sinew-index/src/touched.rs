@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_that_change_by_turns_push_no_other_out() {
+    fn alternating_changes_do_not_evict_other_files() {
         let mut recent = RecentFiles::default();
         recent.add(b"mapped");
         (0..100_000_u32).for_each(|turn| recent.add(&[(turn % 2) as u8]));
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn names_beyond_the_limit_mean_everything_and_the_others_stay() {
+    fn too_many_names_mean_everything_and_known_names_stay() {
         let mut touched = Touched::default();
         (0..=MAX_NAMES).for_each(|file| touched.add_file(file.to_le_bytes().to_vec()));
         assert!(touched.all && touched.files.len() == MAX_NAMES);

@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_read_as_they_were_written() {
+    fn varints_round_trip() {
         for number in [0, 1, 0x7F, 0x80, 300, u64::from(u32::MAX), u64::MAX] {
             let mut bytes = Vec::new();
             push(&mut bytes, number);
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_that_do_not_fit_are_damage() {
+    fn oversized_varints_are_errors() {
         assert!(Bytes::new(&[0xFF; 20]).varint().is_err());
         assert!(Bytes::new(&[0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x02]).varint().is_err());
         assert!(Bytes::new(&[5]).at_most(4).is_err());

@@ -1,4 +1,5 @@
-//! The law of plans: where the engine finds a match, the grams of the text satisfy the plan, and the index names the file.
+//! Tests that plans are sound: if the engine finds a match, the grams of the text satisfy the plan, and the index
+//! returns the file as a candidate.
 
 use std::cell::RefCell;
 
@@ -9,7 +10,7 @@ use proptest::test_runner::{RngAlgorithm, TestError, TestRng, TestRunner};
 use regex_syntax::hir::Hir;
 use sinew_index::{Grams, Plan, PostingsBuilder, Reach};
 
-/// The settings of a search that change what a pattern means.
+/// The search settings that change the meaning of a pattern.
 #[derive(Debug, Clone, Copy)]
 struct Syntax {
     ignore_case: bool,
@@ -38,8 +39,8 @@ fn form(pattern: &str, syntax: Syntax) -> Hir {
         .expect("the engine took it")
 }
 
-/// Small pieces, so that texts and patterns meet often: letters in both cases, the two that fold into ASCII, long characters,
-/// bytes that are no text, line ends.
+/// A small alphabet, so that texts and patterns match often: letters in both cases, the two characters that fold into
+/// ASCII, and multi-byte characters.
 const LETTERS: &[&str] =
     &["a", "B", "k", "K", "s", "S", "\u{212A}", "\u{17F}", "ß", "ẞ", "é", "É", "€", "_", "1", " ", "\t"];
 
@@ -72,13 +73,14 @@ fn pattern() -> impl Strategy<Value = String> {
     })
 }
 
-/// A piece of the text as a pattern, so that many cases match.
+/// Returns a piece of the text to use as a pattern, so that many cases match.
 fn piece(text: &[u8], from: usize, length: usize) -> String {
     let text = String::from_utf8_lossy(text);
     text.chars().skip(from).take(length).filter(|character| *character != '\u{FFFD}').collect()
 }
 
-/// Tells whether the engine finds the pattern in the text, as a search would ask it; none where the pattern does not compile.
+/// Returns whether the engine finds the pattern in the text, with the settings of a search; `None` if the pattern does
+/// not compile.
 fn is_found(text: &[u8], pattern: &str, syntax: Syntax) -> Option<bool> {
     let matcher = matcher(pattern, syntax)?;
     let holds = |text: &[u8]| matcher.is_match(text).expect("the engine has no limit");
@@ -88,7 +90,7 @@ fn is_found(text: &[u8], pattern: &str, syntax: Syntax) -> Option<bool> {
     })
 }
 
-/// Returns the line without what ends it.
+/// Returns the line without its terminator.
 fn without_end(line: &[u8]) -> &[u8] {
     let line = line.strip_suffix(b"\n").unwrap_or(line);
     line.strip_suffix(b"\r").unwrap_or(line)
@@ -98,14 +100,15 @@ thread_local! {
     static GRAMS: RefCell<Grams> = RefCell::new(Grams::new());
 }
 
-/// The settings of four patterns, and where the text lends them a piece.
+/// The text, a pattern, the start and length of a piece of the text, and two settings; four patterns are built from
+/// these.
 type Case = (Vec<u8>, String, (usize, usize), bool, bool);
 
 fn cases() -> impl Strategy<Value = Case> {
     (text(), pattern(), (0usize..20, 1usize..12), any::<bool>(), any::<bool>())
 }
 
-/// The law, where `indexed` is what an index has of the text.
+/// Checks that every match satisfies its plan. `indexed` returns the text as the index stores it.
 fn plan_law(case: Case, indexed: impl Fn(&[u8]) -> Vec<u8>) -> Result<(), TestCaseError> {
     let (text, pattern, (from, length), ignore_case, multiline) = case;
     let syntax = Syntax { ignore_case, literal: false, multiline };
@@ -128,7 +131,7 @@ fn plan_law(case: Case, indexed: impl Fn(&[u8]) -> Vec<u8>) -> Result<(), TestCa
     Ok(())
 }
 
-/// So many cases; `PROPTEST_CASES` asks for more.
+/// Runs at least this many cases; `PROPTEST_CASES` can request more.
 fn at_least(cases: u32) -> ProptestConfig {
     let config = ProptestConfig::default();
     ProptestConfig { cases: config.cases.max(cases), ..config }
@@ -143,10 +146,10 @@ proptest! {
     }
 }
 
-/// The text that an index has taken in of a text.
+/// Returns the part of a text that an index has read.
 type Indexed = fn(&[u8]) -> Vec<u8>;
 
-/// The law can see: an index that has lost something of each text breaks it.
+/// Verifies the check itself: it fails for an index that lost a part of each text.
 #[test]
 fn the_check_fails_for_an_index_that_lost_text() {
     let faults: [(&str, Indexed); 3] = [
@@ -169,7 +172,7 @@ fn the_check_fails_for_an_index_that_lost_text() {
 proptest! {
     #![proptest_config(at_least(300))]
 
-    /// Long lines and many documents, with one line of the first text planted somewhere.
+    /// Uses long lines and many documents, with a small text inserted between them.
     #[test]
     fn every_file_with_a_match_is_a_candidate(
         text in text(), pattern in pattern(), before in 0usize..40_000, after in 0usize..40_000, breaks: bool,

@@ -1,4 +1,4 @@
-//! A segment answers what the index in memory answers, and damage to it is found or harmless.
+//! Tests that a segment gives the same answers as the index in memory, and that damage is detected or harmless.
 
 use std::io::ErrorKind;
 
@@ -50,7 +50,7 @@ fn text() -> impl Strategy<Value = Vec<u8>> {
     ]
 }
 
-/// So many cases; `PROPTEST_CASES` asks for more.
+/// Runs at least this many cases; `PROPTEST_CASES` can request more.
 fn at_least(cases: u32) -> ProptestConfig {
     let config = ProptestConfig::default();
     ProptestConfig { cases: config.cases.max(cases), ..config }
@@ -60,7 +60,7 @@ proptest! {
     #![proptest_config(at_least(100))]
 
     #[test]
-    fn a_segment_answers_as_the_index_in_memory(texts in prop::collection::vec(text(), 0..40)) {
+    fn a_segment_answers_like_the_index_in_memory(texts in prop::collection::vec(text(), 0..40)) {
         let (postings, files, bytes) = written(&texts);
         let segment = Segment::open(bytes, ID).unwrap();
         prop_assert_eq!(segment.files(), &files);
@@ -87,7 +87,7 @@ fn sample() -> (Postings, Vec<u8>) {
     (postings, bytes)
 }
 
-/// Opens damaged bytes and asks: an error, or the right answer.
+/// Opens damaged bytes and checks that each plan yields an error or the correct answer.
 #[track_caller]
 fn is_found_or_harmless(bytes: Vec<u8>, postings: &Postings, plans: &[Plan]) {
     let Ok(segment) = Segment::open(bytes, ID) else { return };
@@ -102,7 +102,7 @@ fn is_found_or_harmless(bytes: Vec<u8>, postings: &Postings, plans: &[Plan]) {
 fn every_flipped_byte_is_detected_or_harmless() {
     let (postings, bytes) = sample();
     let plans: Vec<Plan> = PATTERNS.iter().map(|pattern| plan(pattern)).collect();
-    // Each page, and in it places that share no factor with its length.
+    // The step has no common factor with the page size, so that all pages and offsets are covered.
     for at in (0..bytes.len()).step_by(61) {
         let mut flipped = bytes.clone();
         flipped[at] ^= 0x10;
@@ -120,7 +120,7 @@ fn every_truncation_is_detected_or_harmless() {
 }
 
 #[test]
-fn a_segment_of_another_place_is_refused() {
+fn a_segment_with_another_id_is_refused() {
     let (_, bytes) = sample();
     for id in [SegmentId { number: 4, ..ID }, SegmentId { index: [0; 16], ..ID }] {
         assert_eq!(Segment::open(bytes.clone(), id).map(drop).unwrap_err().kind(), ErrorKind::InvalidData);
@@ -128,7 +128,7 @@ fn a_segment_of_another_place_is_refused() {
 }
 
 #[test]
-fn records_must_be_those_of_the_files() {
+fn records_must_match_the_files() {
     let (postings, _) = index(&[b"one\n".to_vec(), b"two\n".to_vec()]);
     let (_, files) = index(&[b"one\n".to_vec()]);
     let error = postings.write_segment(&files, ID).unwrap_err();

@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_fits_however_it_is_written() {
+    fn urls_match_in_every_spelling() {
         for (rule, address, expect) in [
             ("https://evil.example/*", "HTTPS://EVIL.example/a", true),
             ("https://evil.example/*", "https://u:p@evil.example/a", true),

@@ -157,7 +157,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_code_that_clearly_starts_nothing_is_plain() {
+    fn code_is_plain_only_if_it_starts_no_programs() {
         use Language::{JavaScript, Other, Perl, Python};
         for (language, code, expect) in [
             (Python, "import json,sys; print(json.load(sys.stdin)[\"a\"])", true),

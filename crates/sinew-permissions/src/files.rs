@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn denied_files_are_entries_of_a_sandbox() {
+    fn denied_files_become_sandbox_entries() {
         for (rule, read, write) in [
             ("read(.env)", &["**/.env"][..], &[][..]),
             ("read(~/.ssh/**)", &["~/.ssh"], &[]),

@@ -204,7 +204,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_source_of_the_code_is_found() {
+    fn finds_where_interpreters_read_their_code() {
         use Source::{Code, Input, Module, Nothing, Script, Unknown};
         for (call, expect) in [
             ("python3", vec![Input]),

@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn no_tool_takes_the_path_of_an_own_file() {
+    fn tools_refuse_paths_of_own_files() {
         for (path, refused) in [
             ("~/.sinew/agent/auth.json", true),
             ("/u/.sinew/agent/settings.json", true),
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn no_word_of_a_command_is_an_own_file() {
+    fn commands_that_name_own_files_are_refused() {
         for (command, refused) in [
             ("cat ~/.sinew/agent/auth.json", true),
             ("cat \"$HOME/.sinew/agent/auth.json\"", true),
@@ -366,7 +366,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn another_name_of_a_key_file_is_not_opened() {
+    fn links_to_key_files_are_refused() {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().canonicalize().unwrap();
         std::fs::create_dir_all(root.join(".sinew/agent")).unwrap();

@@ -213,7 +213,7 @@ mod tests {
 
     #[test]
     #[cfg(windows)]
-    fn a_path_of_windows_fits_however_it_is_written() {
+    fn windows_paths_match_in_every_spelling() {
         for (pattern, path, expect) in [
             (r"C:\Secret\**", r"\\?\C:\secret\a\b", true),
             (r"C:\w\src/**", r"c:/W/src/a", true),
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_fit_whole() {
+    fn patterns_match_the_whole_text() {
         text("git push*", "git push", true, true);
         text("git push*", "git push --force", true, true);
         text("git push*", "git pull", false, false);
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_parts_may_fit() {
+    fn unknown_parts_may_match() {
         text("git push*", "git \0", false, true);
         text("git push*", "\0", false, true);
         text("git push*", "git push \0", true, true);
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn a_denied_command_is_named_by_its_words() {
+    fn denied_commands_are_named_by_their_words() {
         for (pattern, text, expect) in [
             ("canary*", "-o ProxyCommand=canary x", true),
             ("canary*", "/opt/canary2", true),
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_fit_by_their_folders() {
+    fn path_patterns_match_by_components() {
         for (pattern, path, expect) in [
             ("/etc/**", "/etc/a/b", true),
             ("/etc/**", "/etcetera", false),
@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn many_stars_take_no_longer() {
+    fn many_stars_do_not_slow_matching_down() {
         let pattern = Pattern::text(&"*a".repeat(200));
         assert!(!pattern.fits(&"b".repeat(100_000)));
         assert!(pattern.may_fit(&"\0".repeat(10_000)));

@@ -128,7 +128,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn scripts_that_run_commands_are_found() {
+    fn detects_sed_scripts_that_run_commands() {
         for script in [
             "e git push",
             "1e git push",

@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rules_of_another_program_are_understood() {
+    fn rules_of_other_agents_are_converted() {
         for (text, expect) in [
             ("Bash(git push:*)", "bash(git push*)"),
             ("Bash(npm run test)", "bash(npm run test)"),

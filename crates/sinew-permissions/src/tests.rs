@@ -53,7 +53,7 @@ fn runs(command: &str) {
 }
 
 #[test]
-fn a_command_is_found_at_every_place_of_a_line() {
+fn finds_a_command_anywhere_in_a_line() {
     for command in [
         "git push",
         "  git   push  --force",
@@ -102,7 +102,7 @@ fn a_command_is_found_at_every_place_of_a_line() {
 }
 
 #[test]
-fn quotes_paths_variables_and_redirections_hide_nothing() {
+fn quotes_paths_variables_and_redirections_do_not_hide_commands() {
     for command in [
         "'git' push",
         "\"git\" \"push\"",
@@ -128,7 +128,7 @@ fn quotes_paths_variables_and_redirections_hide_nothing() {
 }
 
 #[test]
-fn programs_that_run_others_hide_nothing() {
+fn programs_that_run_others_do_not_hide_commands() {
     for command in [
         "sudo git push",
         "sudo -u root git push",
@@ -155,7 +155,7 @@ fn programs_that_run_others_hide_nothing() {
 }
 
 #[test]
-fn what_could_fit_is_refused() {
+fn commands_that_might_match_are_refused() {
     for command in [
         "git $x",
         "git \"$x\"",
@@ -195,7 +195,7 @@ fn what_could_fit_is_refused() {
 }
 
 #[test]
-fn other_commands_run() {
+fn commands_that_cannot_match_run() {
     for command in [
         "",
         "ls",
@@ -219,7 +219,7 @@ fn other_commands_run() {
 }
 
 #[test]
-fn the_lists_have_an_order() {
+fn deny_overrides_ask_and_ask_overrides_allow() {
     let rules =
         rules(json!({"deny": ["bash(rm*)"], "ask": ["bash(*)"], "allow": ["bash(git status*)", "bash(rm*)", "bash"]}));
     let ask = || Answer::Asks("bash(*)".into());
@@ -269,7 +269,7 @@ fn a_rule_with_operators_or_redirections_is_compared_with_the_parts_of_a_line() 
 }
 
 #[test]
-fn a_plain_tilde_is_allowed_as_written() {
+fn an_unquoted_tilde_is_allowed_as_written() {
     let rules = rules(json!({"ask": ["bash(*)"], "allow": ["bash(cat ~/notes*)", "bash(ls ~)"]}));
     for (command, runs) in [
         ("cat ~/notes.txt", true),
@@ -286,7 +286,7 @@ fn a_plain_tilde_is_allowed_as_written() {
 
 #[cfg(unix)]
 #[test]
-fn paths_are_compared_where_they_lead() {
+fn paths_are_compared_after_resolving_links() {
     use std::fs;
 
     let folder = tempfile::tempdir().unwrap();
@@ -372,7 +372,7 @@ fn other_tools_are_compared_by_name_and_arguments() {
 }
 
 #[test]
-fn rules_that_are_none_are_named() {
+fn invalid_rules_are_reported() {
     let (rules, warnings) =
         Rules::read(&json!({"deny": ["bash(", 3, "", "a b", "write()"], "ask": "bash", "block": []}));
     assert_eq!(warnings.len(), 7, "{warnings:#?}");
@@ -388,7 +388,7 @@ impl Ask for Says {
 }
 
 #[tokio::test]
-async fn without_a_user_nobody_says_yes() {
+async fn ask_rules_deny_without_a_user() {
     let verdict = |has_ui: bool, ask: Option<Says>| async move {
         let rules = rules(json!({"ask": ["bash(ls*)"]}));
         let ask = ask.map(|says| Arc::new(says) as Arc<dyn Ask>);
@@ -464,7 +464,7 @@ async fn a_session_rule_covers_its_pattern_in_that_session_only() {
 }
 
 #[tokio::test]
-async fn a_call_that_may_run_again_may_do_so_in_its_session_alone() {
+async fn approving_the_same_call_applies_to_its_session_only() {
     let ask = answers(|_| Some(Approval::Same));
     let permissions = Permissions::new(rules(json!({"ask": ["bash(*)"]})), None, Some(Arc::clone(&ask) as _));
     for (command, session, asked) in [("ls", "a", 1), ("ls", "a", 1), ("ls -l", "a", 2), ("ls", "b", 3), ("ls", "b", 3)]
@@ -475,7 +475,7 @@ async fn a_call_that_may_run_again_may_do_so_in_its_session_alone() {
 }
 
 #[tokio::test]
-async fn a_rule_answers_the_calls_that_wait_and_that_it_fits() {
+async fn a_new_rule_answers_pending_calls_that_it_matches() {
     let rule = Approval::Rule("bash(ls *)".into(), RuleScope::Session);
     // The first question is never answered; the answer to the second is a rule that also covers the first.
     let ask = answers(move |number| (number == 2).then(|| rule.clone()));
@@ -485,7 +485,7 @@ async fn a_rule_answers_the_calls_that_wait_and_that_it_fits() {
 }
 
 #[tokio::test]
-async fn the_words_of_a_refusal_reach_the_model() {
+async fn the_reason_of_a_refusal_reaches_the_model() {
     let ask = answers(|_| Some(Approval::No(Some("use make".into()))));
     let permissions = Permissions::new(rules(json!({"ask": ["bash(*)"]})), None, Some(ask as _));
     let verdict = verdict(&permissions, "cargo test", "s").await;
@@ -493,7 +493,7 @@ async fn the_words_of_a_refusal_reach_the_model() {
 }
 
 #[test]
-fn the_rules_that_are_offered_let_the_call_run() {
+fn offered_rules_allow_the_call() {
     let offered = |name: &str, arguments: Value, ask: &str| {
         let rules = rules(json!({"ask": [ask]}));
         request(&rules, &call(name, arguments), ask)
@@ -512,7 +512,7 @@ fn the_rules_that_are_offered_let_the_call_run() {
 }
 
 #[test]
-fn a_rule_that_would_not_let_the_call_run_is_not_kept() {
+fn a_rule_that_would_not_allow_the_call_is_not_saved() {
     let rules = rules(json!({"ask": ["bash(cargo *)"]}));
     let request = request(&rules, &call("bash", json!({"command": "cargo test"})), "r");
     assert_eq!((request.check)("bash(cargo test)", RuleScope::Always), Ok(()));
@@ -528,7 +528,7 @@ fn a_rule_that_would_not_let_the_call_run_is_not_kept() {
 }
 
 #[test]
-fn a_rule_of_the_command_line_lets_a_tool_open_what_another_rule_asks_about() {
+fn a_command_line_rule_overrides_an_ask_rule_for_files() {
     let mut rules = rules(json!({"ask": ["read(secret/**)"], "deny": ["read(secret/never*)"]}));
     rules.grant("read(secret/a*)").unwrap();
     let permissions = Permissions::new(rules, None, None);
@@ -547,7 +547,7 @@ fn a_rule_of_the_command_line_lets_a_tool_open_what_another_rule_asks_about() {
 /// A denied file is also denied by its second hard link, even for a rule with a pattern.
 #[cfg(unix)]
 #[test]
-fn a_file_is_kept_by_each_of_its_names() {
+fn file_rules_apply_to_every_hard_link() {
     use std::fs;
 
     let folder = tempfile::tempdir().unwrap();
@@ -580,7 +580,7 @@ fn a_file_is_kept_by_each_of_its_names() {
 }
 
 #[test]
-fn each_redirect_is_judged() {
+fn every_redirect_is_checked() {
     let rules = rules(json!({
         "deny": ["fetch(https://evil.example/*)"],
         "ask": ["fetch(https://other.example/*)"],
@@ -601,7 +601,7 @@ fn each_redirect_is_judged() {
 }
 
 #[test]
-fn no_rule_is_offered_that_covers_more_or_less_than_the_call() {
+fn rules_that_cannot_express_the_call_are_not_offered() {
     let rules = rules(json!({"ask": ["bash(*)"]}));
     for arguments in [
         json!({"command": "npm test", "env": {"A": "b"}}),

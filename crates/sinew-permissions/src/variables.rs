@@ -157,7 +157,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_variable_has_its_effect_by_name_value_and_reach() {
+    fn classifies_variables_by_name_value_and_export() {
         use Effect::{Harmless, Line, Obeyed};
         for (name, value, exported, expect) in [
             ("x", "anything", true, Harmless),

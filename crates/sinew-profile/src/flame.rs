@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn every_path_has_a_box_of_its_share() {
+    fn every_path_has_a_box_with_its_share_of_the_width() {
         let svg = draw([("search;grep", 600), ("search;glob", 200), ("shell", 200)].into_iter()).unwrap();
         assert_eq!((count(&svg, "<g>"), count(&svg, "</g>")), (5, 5));
         assert!(svg.contains("<title>search: 0.800 ms, 80.0 %</title>"), "{svg}");
@@ -125,13 +125,13 @@ mod tests {
     }
 
     #[test]
-    fn names_cannot_leave_their_place() {
+    fn names_cannot_break_out_of_their_element() {
         let svg = draw([("<script>\"&\u{0}", 5)].into_iter()).unwrap();
         assert!(svg.contains("&lt;script&gt;&quot;&amp;\u{FFFD}") && !svg.contains("<script"), "{svg}");
     }
 
     #[test]
-    fn boxes_too_narrow_to_see_are_left_out_and_labels_are_cut() {
+    fn narrow_boxes_are_omitted_and_labels_are_cut() {
         let svg = draw([("wide", 1_000_000), ("thin", 1), ("a-name-that-is-long", 20_000)].into_iter()).unwrap();
         assert!(!svg.contains("thin"));
         assert!(svg.contains("<title>a-name-that-is-long"), "{svg}");
@@ -139,13 +139,13 @@ mod tests {
     }
 
     #[test]
-    fn a_path_without_end_is_cut() {
+    fn very_deep_paths_are_cut() {
         let deep = vec!["x"; 10_000].join(";");
         assert_eq!(count(&draw([(deep.as_str(), 1)].into_iter()).unwrap(), "<g>"), DEPTH + 1);
     }
 
     #[test]
-    fn no_time_is_no_picture() {
+    fn without_time_there_is_no_image() {
         assert_eq!(draw([("a", 0)].into_iter()), None);
         assert_eq!(draw([].into_iter()), None);
     }

@@ -110,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_oldest_calls_are_forgotten() {
+    fn the_oldest_calls_are_dropped() {
         let recorder = Recorder::new();
         let start = Instant::now();
         for i in 0..CAPACITY + 5 {
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn only_calls_that_ended_lately_count() {
+    fn only_recent_calls_count() {
         let recorder = Recorder::new();
         let hour = Duration::from_secs(3600);
         let long_ago = Instant::now().checked_sub(hour).unwrap();
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn seconds_that_are_none_are_refused() {
+    fn invalid_seconds_are_refused() {
         for seconds in [-1.0, f64::NAN, f64::NEG_INFINITY] {
             assert!(Recorder::new().work_profile(seconds).unwrap_err().message().contains("lastSeconds"));
         }

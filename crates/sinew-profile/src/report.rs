@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn the_table_has_the_longest_first() {
+    fn the_table_starts_with_the_longest_time() {
         let profile = sum_up(&samples(&[("glob", 500), ("search;grep", 1_000), ("search;grep", 2_000)]));
         assert_eq!(profile.folded, "glob 500\nsearch;grep 3000\n");
         let rows: Vec<&str> = profile.summary.lines().skip(2).collect();
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_gives_an_empty_table_and_no_picture() {
+    fn no_calls_give_an_empty_table_and_no_image() {
         let profile = sum_up(&[]);
         assert_eq!((profile.folded.as_str(), profile.svg, profile.total_ms), ("", None, 0.0));
         assert_eq!(profile.summary.lines().count(), 2);

@@ -222,7 +222,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_go_on_where_a_folder_ends() {
+    fn artifact_numbers_continue_after_existing_files() {
         let dir = tempfile::tempdir().unwrap();
         let folder = dir.path().join("of-a-session");
         let artifacts = Artifacts::in_folder(folder.clone());
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn temporary_ones_are_gone_with_their_owner() {
+    fn temporary_artifacts_are_deleted_on_drop() {
         let artifacts = Artifacts::temporary();
         assert!(artifacts.find(0).is_err());
         let folder = artifacts.folder().unwrap();

@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_are_written_with_milliseconds_and_read_back() {
+    fn timestamps_round_trip_with_milliseconds() {
         assert_eq!(iso(1_769_851_800_000), "2026-01-31T09:30:00.000Z");
         assert_eq!(from_iso("2026-01-31T09:30:00.000Z"), Some(1_769_851_800_000));
         assert_eq!(from_iso("2025-01-01T00:00:00Z"), Some(1_735_689_600_000));

@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nests_too_deep_is_cut_and_the_rest_stays() {
+    fn values_nested_too_deeply_are_cut_and_the_rest_stays() {
         for levels in [1, DEEPEST - 2, DEEPEST - 1, DEEPEST, 126, 127, 128, 1_000_000] {
             let line = format!(r#"{{"before":"]}}\"[","deep":{},"after":[1]}}"#, nested(levels, "\"x\""));
             let value: Value = parse(line.as_bytes()).unwrap();
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_json_stays_none() {
+    fn invalid_json_is_refused() {
         for line in
             ["", "{", "}", "[}", "nul", &"[".repeat(1_000), &"]".repeat(1_000), &format!("{}x", nested(300, ""))]
         {
@@ -138,7 +138,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_are_read_or_refused(line in "[\\[\\]{}\",:a\\\\ ]{0,400}") {
+        fn any_text_parses_within_the_depth_limit_or_fails(line in "[\\[\\]{}\",:a\\\\ ]{0,400}") {
             if let Ok(value) = parse::<Value>(line.as_bytes()) {
                 prop_assert!(depth(&value) <= DEEPEST);
             }

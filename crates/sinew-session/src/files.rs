@@ -183,7 +183,7 @@ pub fn size_text(bytes: u64) -> String {
     if bytes < 1024 {
         return format!("{bytes} B");
     }
-    #[allow(clippy::cast_precision_loss, reason = "one digit behind the point is shown")]
+    #[allow(clippy::cast_precision_loss, reason = "only one decimal digit is shown")]
     let mut value = bytes as f64 / 1024.0;
     let mut unit = 0;
     while value >= 1023.95 && unit + 1 < UNITS.len() {
@@ -199,7 +199,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn changes_of_many_threads_are_all_kept() {
+    fn concurrent_updates_are_all_kept() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("deep/count");
         std::thread::scope(|scope| {
@@ -218,7 +218,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_link_stays_a_link_and_a_new_file_is_private() {
+    fn updates_keep_links_and_create_private_files() {
         use std::os::unix::fs::PermissionsExt;
         let folder = tempfile::tempdir().unwrap();
         let (real, link) = (folder.path().join("real"), folder.path().join("link"));
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_no_text_is_replaced_only_where_its_bytes_are_asked_for() {
+    fn only_update_bytes_replaces_a_file_that_is_not_utf8() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("file");
         fs::write(&path, b"\xff").unwrap();
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_are_short() {
+    fn sizes_are_formatted_briefly() {
         for (bytes, text) in [
             (0, "0 B"),
             (1023, "1023 B"),

@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn prompts_come_newest_first_and_those_of_the_folder_before_others() {
+    fn prompts_are_sorted_by_directory_and_newest_first() {
         let folder = tempfile::tempdir().unwrap();
         let history = History::new(folder.path().join("history.jsonl"));
         assert_eq!(texts(&history, ""), Vec::<String>::new());
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn a_torn_line_is_not_joined_and_a_long_file_is_cut() {
+    fn an_incomplete_line_is_not_joined_and_a_long_file_is_shortened() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("history.jsonl");
         let history = History::new(path.clone());

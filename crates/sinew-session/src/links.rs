@@ -140,7 +140,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn links_out_of_the_project_are_found_and_others_are_not() {
+    fn finds_only_links_that_leave_the_project() {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().canonicalize().unwrap();
         let write = |name: &str| {
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn a_home_that_is_a_repository_is_no_project() {
+    fn a_home_that_is_a_repository_is_not_a_project() {
         let folder = tempfile::tempdir().unwrap();
         let home = folder.path().canonicalize().unwrap();
         for name in [".git", "p/.git", "p/sub", "plain/sub", "Downloads"] {
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn more_than_is_looked_at_is_said() {
+    fn a_scan_that_exceeds_its_limits_is_marked() {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().canonicalize().unwrap();
         let deep = root.join(".sinew/rules").join(["d"; DEPTH].join("/"));
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_of_another_user_above_the_session_is_planted() {
+    fn detects_files_of_another_user_above_the_session() {
         use std::os::unix::fs::PermissionsExt;
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().canonicalize().unwrap();

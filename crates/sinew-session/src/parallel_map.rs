@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn results_of_many_threads_come_in_the_order_of_the_parts() {
+    fn parallel_results_keep_the_order_of_the_input() {
         for parts in [0, 1, 2, 1_000] {
             let done = parallel_map(parts, |count: &mut usize, part| {
                 *count += 1;
@@ -58,7 +58,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "part 7")]
-    fn a_panic_goes_on_in_the_caller() {
+    fn a_panic_propagates_to_the_caller() {
         parallel_map(100, |(): &mut (), part| assert_ne!(part, 7, "part 7"));
     }
 }

@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_folder_is_named_after_the_directory() {
+    fn session_directories_are_named_after_the_working_directory() {
         assert_eq!(folder_name(Path::new("/home/me/my project")), "--home-me-my project--");
         assert_eq!(folder_name(Path::new("C:\\work\\x")), "--C--work-x--");
         let long = format!("/{}", "ä".repeat(150));
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_named_after_time_and_id() {
+    fn session_files_are_named_after_time_and_id() {
         assert_eq!(file_name(1_769_851_800_000, "1f9d"), "2026-01-31T09-30-00-000Z_1f9d.jsonl");
     }
 }

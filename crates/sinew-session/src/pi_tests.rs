@@ -100,7 +100,7 @@ fn mention() -> FileMention {
 }
 
 #[test]
-fn mentioned_files_are_messages_for_pi_and_mentions_for_us() {
+fn mentioned_files_are_messages_in_pi_and_mentions_here() {
     let folder = tempfile::tempdir().unwrap();
     let (mut session, path) = new_session(folder.path());
     session.append(user("begin")).unwrap();
@@ -133,7 +133,7 @@ fn a_mention_of_an_older_file_is_read() {
 }
 
 #[test]
-fn entries_are_shown_as_their_lines_have_them() {
+fn entries_serialize_like_their_lines() {
     let folder = tempfile::tempdir().unwrap();
     let foreign = entry("usage", "bbbbbbbb", Some("aaaaaaaa"), json!({"kind": "cache_warm", "cost": 0.1}));
     let summed = json!({"summary": "s", "firstKeptEntryId": "aaaaaaaa", "tokensBefore": 7, "usage": {"input": 3}});
@@ -152,7 +152,7 @@ fn entries_are_shown_as_their_lines_have_them() {
 }
 
 #[test]
-fn the_tree_has_children_within_their_parents_and_labels_beside_their_entries() {
+fn the_tree_nests_children_and_shows_labels_with_their_entries() {
     let folder = tempfile::tempdir().unwrap();
     let label = |id: &str, target: &str, label: Option<&str>| {
         entry("label", id, Some("dddddddd"), json!({"targetId": target, "label": label}))
@@ -179,7 +179,7 @@ fn the_tree_has_children_within_their_parents_and_labels_beside_their_entries() 
 }
 
 #[test]
-fn a_tree_may_be_as_deep_as_it_likes() {
+fn a_tree_can_have_any_depth() {
     const DEPTH: usize = 30_000;
     let folder = tempfile::tempdir().unwrap();
     let id = |at: usize| format!("{at:08x}");
@@ -192,7 +192,7 @@ fn a_tree_may_be_as_deep_as_it_likes() {
 }
 
 #[test]
-fn a_copy_in_memory_has_the_path_its_labels_and_the_title() {
+fn an_in_memory_copy_has_the_path_its_labels_and_the_title() {
     let folder = tempfile::tempdir().unwrap();
     let mut session = Session::in_memory(options(folder.path()));
     let first = session.append(user("first")).unwrap();
@@ -212,7 +212,7 @@ fn a_copy_in_memory_has_the_path_its_labels_and_the_title() {
 
 /// pi cuts texts by UTF-16 units and writes the remaining half as an escape.
 #[test]
-fn half_a_character_in_a_file_of_pi_loses_no_entry() {
+fn lone_surrogates_in_pi_files_lose_no_entry() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("pi.jsonl");
     let call = r#"{"role":"assistant","content":[{"type":"text","text":"Look: \ud83d"},{"type":"toolCall","id":"c","name":"ls","arguments":{"pa\ude00th":"\ud83d\ude00\ud83d"}}]}"#;

@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_is_read_by_places_past_what_was_summed_up() {
+    fn a_path_can_be_read_past_its_compaction() {
         let folder = tempfile::tempdir().unwrap();
         let options = SessionOptions {
             cwd: folder.path().to_path_buf(),

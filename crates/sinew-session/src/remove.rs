@@ -11,11 +11,11 @@ use super::paths::{artifacts, children_of};
 use super::store::explain;
 use super::writer::{Sync, Writer};
 
-/// Deletes the session in the file `path`, with its artifacts and the sessions of its children. Images that it shares with others are kept until
-/// [`collect`](super::collect) finds no reference to them.
+/// Deletes the session in the file `path`, with its artifacts and the sessions of its children. Images that it shares
+/// with other sessions are kept until [`collect`](super::collect) finds no reference to them.
 ///
 /// # Errors
-/// Returns an error if another process writes the session, or a file cannot be removed.
+/// Returns an error if another process is writing the session, or if a file cannot be removed.
 pub fn remove(path: &Path) -> Result<()> {
     let failed = |cause: &io::Error| Error::io(format!("failed to remove the session {}", path.display()), cause);
     check_kind(path)?;

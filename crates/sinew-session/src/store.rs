@@ -192,7 +192,7 @@ impl Session {
     /// cut, in memory and in the file.
     ///
     /// # Errors
-    /// Returns the first write error, and from then on always. The entry is in memory in any case.
+    /// Returns the first write error, now and from every later call. The entry is in memory in any case.
     pub fn append(&mut self, body: Body) -> Result<String> {
         self.add(body).0
     }
@@ -212,7 +212,7 @@ impl Session {
             _ => {}
         }
         if let Some(node) = self.tree.nodes.last() {
-            // Such an entry has no other time than its own.
+            // These messages have no time of their own and take that of the entry.
             match message {
                 AgentMessage::Custom(custom) => custom.timestamp = node.time,
                 AgentMessage::FileMention(mention) => mention.timestamp = node.time,
@@ -290,7 +290,7 @@ impl Session {
         line(writer, entry, blobs).map(Some).map_err(|cause| failed(&cause))
     }
 
-    /// Creates a marker file that the end of the session is missing, if the disk still accepts an empty file.
+    /// Creates a marker file: the end of the session is missing. Does nothing if the disk accepts no empty file either.
     fn mark_incomplete(&self) {
         if let (true, false, Some(path)) = (self.begun, self.read_only, self.path.as_ref().filter(|path| path.exists()))
         {
@@ -410,7 +410,7 @@ impl Session {
         Ok(self.last_mode()?.map_or_else(|| "none".into(), |(mode, _)| mode))
     }
 
-    /// Returns the value that the mode which was set last keeps; absent if it keeps none.
+    /// Returns the data of the current mode; `None` if it has none.
     ///
     /// # Errors
     /// Returns an error if the file can no longer be read.

@@ -46,7 +46,7 @@ pub(super) fn lines(path: &Path) -> Vec<Value> {
 }
 
 #[test]
-fn the_file_is_made_with_the_first_message_of_the_user_and_holds_what_came_before() {
+fn the_first_user_message_creates_the_file_with_earlier_entries() {
     let folder = tempfile::tempdir().unwrap();
     let (mut session, path) = new_session(folder.path());
     let model = Body::ModelChange { model: "a/b".into(), role: None, provider: None, model_id: None };
@@ -64,7 +64,7 @@ fn the_file_is_made_with_the_first_message_of_the_user_and_holds_what_came_befor
 }
 
 #[test]
-fn branches_share_their_beginning_and_the_last_entry_is_the_leaf_after_a_load() {
+fn branches_share_a_prefix_and_a_load_continues_at_the_last_entry() {
     let folder = tempfile::tempdir().unwrap();
     let (mut session, path) = new_session(folder.path());
     let root = session.append(user("root")).unwrap();
@@ -82,7 +82,7 @@ fn branches_share_their_beginning_and_the_last_entry_is_the_leaf_after_a_load() 
 }
 
 #[test]
-fn after_a_compaction_only_the_kept_entries_are_in_the_context() {
+fn the_context_after_a_compaction_has_only_the_kept_entries() {
     let folder = tempfile::tempdir().unwrap();
     let (mut session, _) = new_session(folder.path());
     session.append(user("one")).unwrap();
@@ -102,7 +102,7 @@ fn after_a_compaction_only_the_kept_entries_are_in_the_context() {
 }
 
 #[test]
-fn a_torn_last_line_is_kept_aside_and_never_glued_to() {
+fn an_incomplete_last_line_is_set_aside_and_not_appended_to() {
     let folder = tempfile::tempdir().unwrap();
     let (mut session, path) = new_session(folder.path());
     session.append(user("whole")).unwrap();
@@ -119,7 +119,7 @@ fn a_torn_last_line_is_kept_aside_and_never_glued_to() {
 }
 
 #[test]
-fn a_file_cut_at_any_byte_opens_with_every_whole_line() {
+fn a_file_truncated_anywhere_opens_with_every_complete_line() {
     let folder = tempfile::tempdir().unwrap();
     let (mut session, path) = new_session(folder.path());
     for text in ["one", "zwei", "三"] {
@@ -157,7 +157,7 @@ fn a_foreign_file_is_moved_aside_and_never_overwritten() {
 }
 
 #[test]
-fn what_is_clearly_no_session_is_left_as_it_is() {
+fn a_file_that_is_not_a_session_is_left_unchanged() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("notes.md");
     fs::write(&path, "my notes\n").unwrap();
@@ -183,7 +183,7 @@ fn what_is_clearly_no_session_is_left_as_it_is() {
 
 #[cfg(unix)]
 #[test]
-fn a_file_that_is_removed_while_it_grows_is_told_and_the_session_goes_on() {
+fn a_file_removed_during_the_session_is_reported_and_the_session_continues() {
     let folder = tempfile::tempdir().unwrap();
     let (mut session, path) = new_session(folder.path());
     session.append(user("one")).unwrap();
@@ -197,7 +197,7 @@ fn a_file_that_is_removed_while_it_grows_is_told_and_the_session_goes_on() {
 }
 
 #[test]
-fn an_older_version_is_brought_up_and_kept() {
+fn an_older_version_is_migrated_and_backed_up() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("old.jsonl");
     let old = [
@@ -215,7 +215,7 @@ fn an_older_version_is_brought_up_and_kept() {
 }
 
 #[test]
-fn flat_lines_are_imported() {
+fn flat_messages_are_imported() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("flat.jsonl");
     let flat = "{\"id\":\"a1\",\"parentId\":null,\"role\":\"user\",\"content\":\"first\"}\n{\"id\":\"a2\",\"parentId\":\"a1\",\"role\":\"user\",\"content\":\"second\"}\n";
@@ -225,7 +225,7 @@ fn flat_lines_are_imported() {
 }
 
 #[test]
-fn unknown_entries_are_kept_as_they_are_in_a_fork() {
+fn a_fork_keeps_unknown_entries_unchanged() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("s.jsonl");
     let odd = "{\"type\":\"new_thing\",\"id\":\"b\",\"parentId\":\"a\",\"timestamp\":\"2025-01-01T00:00:00Z\",\"x\":[1,2.50]}";
@@ -284,7 +284,7 @@ fn unknown_entries_survive_a_load_and_a_save() {
 }
 
 #[test]
-fn a_branch_file_ends_before_the_message_and_takes_its_labels_along() {
+fn a_branch_file_ends_before_the_message_and_keeps_labels() {
     let folder = tempfile::tempdir().unwrap();
     let (mut session, _) = new_session(folder.path());
     let first = session.append(user("first")).unwrap();
@@ -307,7 +307,7 @@ fn a_second_writer_is_told_who_has_the_session() {
 }
 
 #[test]
-fn large_pictures_lie_beside_the_session_and_come_back() {
+fn large_images_are_stored_beside_the_session_and_restored() {
     use base64::Engine;
     let folder = tempfile::tempdir().unwrap();
     let (mut session, path) = new_session(folder.path());
@@ -339,7 +339,7 @@ fn large_pictures_lie_beside_the_session_and_come_back() {
 }
 
 #[test]
-fn strings_beyond_the_limit_are_cut_between_characters() {
+fn strings_over_the_limit_are_cut_between_characters() {
     let folder = tempfile::tempdir().unwrap();
     let (mut session, path) = new_session(folder.path());
     session.append(user(&"ä".repeat(LARGEST_STRING + 1))).unwrap();
@@ -376,7 +376,7 @@ fn a_session_is_found_by_id_name_and_path() {
 }
 
 #[test]
-fn pictures_without_a_session_are_collected() {
+fn unreferenced_images_are_deleted() {
     let folder = tempfile::tempdir().unwrap();
     let blobs = Blobs::new(folder.path().join("blobs"));
     let sessions = folder.path().join("sessions");
@@ -398,7 +398,7 @@ fn pictures_without_a_session_are_collected() {
 
 /// Compares with recorded cases of another program's sessions; does nothing if the directory is missing.
 #[test]
-fn recorded_sessions_give_the_recorded_context() {
+fn recorded_sessions_produce_the_recorded_context() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let suites = std::env::var_os("SINEW_SUITES").map_or_else(|| root.join("../shared/suites"), PathBuf::from);
     let Ok(text) = fs::read_to_string(root.join(suites).join("sessions.json")) else { return };
@@ -513,7 +513,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
     #[test]
-    fn a_resumed_context_is_the_one_before_byte_for_byte(messages in prop::collection::vec(any_message(), 1..6)) {
+    fn a_resumed_context_is_byte_identical(messages in prop::collection::vec(any_message(), 1..6)) {
         let folder = tempfile::tempdir().unwrap();
         let (mut session, path) = new_session(folder.path());
         let mut live = Vec::new();
@@ -546,7 +546,7 @@ fn a_session_in_use_can_be_read_and_forked() {
 }
 
 #[test]
-fn an_older_file_that_is_only_read_is_not_changed() {
+fn viewing_an_older_file_does_not_change_it() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("old.jsonl");
     let text = "{\"type\":\"session\",\"id\":\"x\"}\n{\"type\":\"message\",\"message\":{\"role\":\"user\",\"content\":\"a\"}}\n";
@@ -557,7 +557,7 @@ fn an_older_file_that_is_only_read_is_not_changed() {
 }
 
 #[test]
-fn a_circle_of_parents_is_cut_and_told() {
+fn a_cycle_of_parents_is_broken_and_reported() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("s.jsonl");
     let entry = |id: &str, parent: &str| json!({"type": "message", "id": id, "parentId": parent, "message": {"role": "user", "content": id}});
@@ -569,7 +569,7 @@ fn a_circle_of_parents_is_cut_and_told() {
 }
 
 #[test]
-fn a_session_goes_on_where_it_was_moved_to_and_stays_where_that_fails() {
+fn a_moved_session_continues_there_and_a_failed_move_changes_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let (mut session, path) = new_session(folder.path());
     session.append(user("one")).unwrap();
@@ -594,7 +594,7 @@ fn a_session_goes_on_where_it_was_moved_to_and_stays_where_that_fails() {
 }
 
 #[test]
-fn a_file_whose_end_the_disk_refused_says_so_once() {
+fn an_append_that_the_disk_refuses_is_reported_once() {
     let folder = tempfile::tempdir().unwrap();
     let (mut session, path) = new_session(folder.path());
     session.append(user("kept")).unwrap();
@@ -608,7 +608,7 @@ fn a_file_whose_end_the_disk_refused_says_so_once() {
 }
 
 #[test]
-fn a_list_takes_the_last_title_and_else_the_first_words_even_of_a_long_message() {
+fn a_list_shows_the_last_title_or_the_start_of_the_first_message() {
     let folder = tempfile::tempdir().unwrap();
     let (mut session, path) = new_session(folder.path());
     session.append(user(&format!("first words {}", "x".repeat(10_000)))).unwrap();
@@ -627,7 +627,7 @@ fn a_list_takes_the_last_title_and_else_the_first_words_even_of_a_long_message()
 }
 
 #[test]
-fn a_list_reads_a_file_again_where_it_may_have_changed() {
+fn a_list_rereads_files_that_may_have_changed() {
     let folder = tempfile::tempdir().unwrap();
     let header = |id: &str| {
         format!("{{\"type\":\"session\",\"version\":3,\"id\":\"{id}\",\"cwd\":\"/p\",\"timestamp\":\"t\"}}\n")
@@ -662,7 +662,7 @@ fn a_list_reads_a_file_again_where_it_may_have_changed() {
 }
 
 #[test]
-fn sessions_that_are_made_from_one_hide_what_it_hides() {
+fn derived_sessions_hide_the_same_values() {
     const VALUE: &str = "sk-live-0123456789";
     let folder = tempfile::tempdir().unwrap();
     let (mut session, path) = new_session(folder.path());

@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn children_may_stand_before_their_parent() {
+    fn children_can_precede_their_parent() {
         let (tree, circles) =
             tree(&[("c", Some("b")), ("b", Some("a")), ("d", Some("b")), ("a", None), ("x", Some("gone"))]);
         assert_eq!(circles, 0);
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn a_circle_is_cut_once() {
+    fn a_cycle_is_broken_once() {
         let (tree, circles) = tree(&[("a", Some("c")), ("b", Some("a")), ("c", Some("b")), ("s", Some("s"))]);
         assert_eq!(circles, 2);
         assert_eq!(names(&tree, tree.path(tree.find("c"))), ["a", "b", "c"]);
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_file_in_reverse_order_is_settled_in_linear_time() {
+    fn a_long_file_in_reverse_order_is_linked_in_linear_time() {
         let ids: Vec<String> = (0..200_000).map(|at| format!("{at:08x}")).collect();
         let entries: Vec<(&str, Option<&str>)> =
             (0..ids.len()).map(|at| (ids[at].as_str(), ids.get(at + 1).map(String::as_str))).collect();

@@ -1,5 +1,5 @@
-//! Kills a writer at 300 moments and opens what it left: every entry that was reported as written is there.
-#![expect(clippy::print_stdout, reason = "a test without harness reports by itself")]
+//! Kills a writer at 300 random moments, and checks that its file contains every entry that was reported as written.
+#![expect(clippy::print_stdout, reason = "a test without a harness prints its own results")]
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use sinew_session::clock::SystemClock;
 use sinew_session::{Body, Session, SessionOptions, Sync};
 
 const KILLS: u64 = 300;
-/// Entries that a writer appends at most: enough that most kills hit it at work.
+/// The maximum number of entries that a writer appends: enough that most kills interrupt it.
 const ENTRIES: usize = 400;
 
 fn options(folder: &Path) -> SessionOptions {
@@ -29,7 +29,7 @@ fn user(text: String) -> Body {
     Body::Message { message: AgentMessage::from(UserMessage { content: Content::Text(text), timestamp: 1 }) }
 }
 
-/// The child: appends entries of all sizes and says each id once it is written.
+/// Runs in the child: appends entries of various sizes, and prints each id once the entry is written.
 fn write(path: &Path) {
     let opened = Session::open(path, options(path.parent().expect("a folder"))).expect("the session opens");
     let mut session = opened.session;
@@ -41,7 +41,7 @@ fn write(path: &Path) {
     }
 }
 
-/// Starts the child, reads `lines` of its reports, kills it, and returns its reports.
+/// Starts the child, kills it after `lines` ids, and returns all ids that it printed.
 fn killed_after(path: &Path, lines: u64) -> Vec<String> {
     let program = std::env::current_exe().expect("a test knows its program");
     let mut child =
@@ -58,7 +58,7 @@ fn killed_after(path: &Path, lines: u64) -> Vec<String> {
     }
     child.kill().expect("the child can be killed");
     child.wait().expect("the child ends");
-    // The rest in the pipe was reported before the kill.
+    // Ids that are still in the pipe were printed before the kill too.
     let rest = reports.lines().map_while(Result::ok);
     seen.extend(rest.filter(|id| id.len() == 8));
     seen
@@ -72,7 +72,7 @@ fn main() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut chance = fastrand::Rng::with_seed(7);
     for round in 0..KILLS {
-        // Every third round goes on with the file of the last, so that torn lines are met by a next writer.
+        // Three rounds share a file, so that a later writer has to handle torn lines.
         let path = folder.path().join(format!("{}.jsonl", round / 3));
         let before: Vec<String> = ids(&path);
         let reported = killed_after(&path, chance.u64(0..60));
@@ -85,7 +85,7 @@ fn main() {
     println!("test result: ok. {KILLS} passed; 0 failed; 0 ignored; 0 measured; 0 filtered out");
 }
 
-/// The entries of a file, as a next program finds them.
+/// Returns the ids of the entries in a file, after opening it like another program.
 fn ids(path: &Path) -> Vec<String> {
     if !path.exists() {
         return Vec::new();

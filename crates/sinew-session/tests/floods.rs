@@ -1,5 +1,5 @@
-//! Session files that are made to fill the memory or to be unreadable.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+//! Tests session files that are constructed to exhaust the memory or to be unreadable.
+#![allow(clippy::unwrap_used, reason = "a test that cannot continue panics")]
 
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
@@ -38,7 +38,7 @@ fn texts(session: &Session) -> Vec<String> {
         .collect()
 }
 
-/// A file of these lines in a folder of its own.
+/// Creates a file with these lines in a temporary directory.
 fn file(lines: &[String]) -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("s.jsonl");
@@ -46,14 +46,14 @@ fn file(lines: &[String]) -> (tempfile::TempDir, PathBuf) {
     (folder, path)
 }
 
-/// Appends a hole, which occupies no space on the disk.
+/// Extends the file with a sparse region, which occupies no disk space.
 fn append_hole(path: &Path, bytes: u64) {
     let file = OpenOptions::new().append(true).open(path).unwrap();
     file.set_len(file.metadata().unwrap().len() + bytes).unwrap();
 }
 
 #[test]
-fn a_file_larger_than_a_session_may_be_is_refused_with_its_size_and_left_alone() {
+fn an_oversized_file_is_refused_with_its_size_and_left_unchanged() {
     let (_folder, path) = file(&[HEADER.into(), entry("a", "", "one")]);
     append_hole(&path, 50 << 30);
     let size = fs::metadata(&path).unwrap().len();
@@ -67,7 +67,7 @@ fn a_file_larger_than_a_session_may_be_is_refused_with_its_size_and_left_alone()
 }
 
 #[test]
-fn a_line_without_an_end_is_passed_by_and_cut_off_at_the_next_append() {
+fn an_unterminated_line_is_skipped_and_removed_by_the_next_append() {
     let (_folder, path) = file(&[HEADER.into(), entry("a", "", "one")]);
     let whole = fs::metadata(&path).unwrap().len();
     append_hole(&path, 300 << 20);
@@ -93,7 +93,7 @@ fn a_line_that_is_too_long_is_skipped_with_a_warning() {
 }
 
 #[test]
-fn a_hole_is_no_session() {
+fn a_sparse_file_is_not_a_session() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("s.txt");
     File::create(&path).unwrap().set_len(300 << 20).unwrap();
@@ -106,8 +106,8 @@ fn nested(levels: usize) -> String {
 }
 
 #[test]
-fn an_entry_that_nests_too_deep_keeps_its_place_and_its_text() {
-    // The entry and its message are two levels more.
+fn an_entry_nested_too_deeply_keeps_its_position_and_text() {
+    // The entry and its message add two levels.
     for (levels, warned) in [(90, false), (98, false), (99, true), (127, true), (10_000, true), (500_000, true)] {
         let result = format!(
             r#"{{"type":"message","id":"b","parentId":"a","message":{{"role":"toolResult","toolCallId":"1","toolName":"t","content":[{{"type":"text","text":"two"}}],"isError":false,"details":{},"timestamp":1}}}}"#,
@@ -118,7 +118,7 @@ fn an_entry_that_nests_too_deep_keeps_its_place_and_its_text() {
         assert_eq!(texts(&session), ["one", "two", "three"], "{levels}");
         let expect = "1 entries nest more than 100 levels deep; the levels below were left out";
         assert_eq!(warnings.iter().any(|warning| warning.ends_with(expect)), warned, "{levels} {warnings:?}");
-        // Every other way to the entry finds it too.
+        // Every other function that reads the entry finds it too.
         assert_eq!(session.entry("b").unwrap().parent_id.as_deref(), Some("a"));
         let list: Value = serde_json::from_str(&session.entries_json(None).unwrap()).unwrap();
         assert_eq!(list.as_array().unwrap().len(), 3);
@@ -127,10 +127,10 @@ fn an_entry_that_nests_too_deep_keeps_its_place_and_its_text() {
 }
 
 #[test]
-fn what_is_kept_never_nests_too_deep_to_be_read() {
+fn saved_entries_never_nest_too_deeply_to_be_read() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("s.jsonl");
-    // As deep as a provider's arguments are read at most; the entry around them adds some levels.
+    // The maximum depth at which the arguments of a provider are accepted; the surrounding entry adds some levels.
     let arguments: Value = serde_json::from_str(&format!(r#"{{"path":"a","deep":{}}}"#, nested(120))).unwrap();
     let mut session = open(&path).session;
     let user = UserMessage { content: "one".into(), ..UserMessage::default() };
@@ -146,7 +146,7 @@ fn what_is_kept_never_nests_too_deep_to_be_read() {
     let Opened { session, warnings, .. } = open(&path);
     assert_eq!(warnings, Vec::<String>::new());
     let kept = session.context(&Defaults::default()).unwrap().messages;
-    // The conversation went on with what was kept.
+    // The live conversation continues with the stored form.
     assert_eq!((kept.len(), &kept[1]), (2, &message));
     let AgentMessage::Assistant(answer) = message else { panic!() };
     let Block::ToolCall(call) = &answer.content[0] else { panic!() };

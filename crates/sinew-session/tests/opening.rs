@@ -1,6 +1,6 @@
 //! Measures the cost of opening a session by counting allocations, remaining memory and read bytes. The only test of
 //! its process, so that nothing else is counted.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![allow(clippy::unwrap_used, reason = "a test that cannot continue panics")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::fmt::Write;
@@ -21,16 +21,16 @@ fn hold(bytes: usize) {
 
 struct Counting;
 
-// SAFETY: every call goes to the system's allocator as it came; the counters are beside it.
+// SAFETY: every call is passed to the system's allocator unchanged; counting has no effect on it.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         CALLS.fetch_add(1, Ordering::Relaxed);
         hold(layout.size());
-        // SAFETY: the caller's promises are those that the system's allocator asks for.
+        // SAFETY: the caller guarantees what the system's allocator requires.
         unsafe { System.alloc(layout) }
     }
 
-    /// Growth is not counted as an allocation: the number of reallocations depends on the library.
+    /// Growing is not counted as an allocation, because the number of reallocations depends on the library.
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         hold(size);
         HELD.fetch_sub(layout.size(), Ordering::Relaxed);
@@ -48,7 +48,7 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// So many bytes this process has read; none where the system does not count.
+/// Returns the number of bytes that this process has read; `None` if the system does not count them.
 fn bytes_read() -> Option<u64> {
     let table = std::fs::read_to_string("/proc/self/io").ok()?;
     table.lines().find_map(|line| line.strip_prefix("rchar: "))?.parse().ok()
@@ -77,7 +77,8 @@ fn cost<T>(work: impl FnOnce() -> T) -> (T, Cost) {
     (done, cost)
 }
 
-/// Questions and answers of so many words of about 20 bytes each; with `compacted` only the last ten are live.
+/// Creates the lines of a session whose messages have `words` words of about 20 bytes. If `compacted`, only the last
+/// ten messages are live.
 fn session(entries: usize, words: usize, compacted: bool) -> String {
     let mut text = "{\"type\":\"session\",\"version\":3,\"id\":\"s\",\"cwd\":\"/\"}\n".to_string();
     let said = "so it goes \\\"on\\\"\\n".repeat(words);
@@ -109,7 +110,7 @@ fn open(path: &Path) -> Session {
 }
 
 #[test]
-fn a_session_opens_in_one_pass_and_its_messages_are_read_in_another() {
+fn opening_reads_the_file_once_and_messages_are_read_later() {
     const ENTRIES: usize = 6_000;
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("s.jsonl");
@@ -118,15 +119,15 @@ fn a_session_opens_in_one_pass_and_its_messages_are_read_in_another() {
         let size = text.len() as u64;
         std::fs::write(&path, text).unwrap();
         let (session, opened) = cost(|| open(&path));
-        // The head of an entry needs no allocation; what stays of it is its place in the tree.
+        // Reading the head of an entry needs no allocation; only its node in the tree stays in memory.
         assert!(opened.calls < ENTRIES / 10, "{opened:?}");
         assert!(opened.held < ENTRIES * 160, "{opened:?}");
-        // A little more: the lines at the edges of the blocks, and tables of the system.
+        // The margin covers lines across block boundaries and files of the system.
         assert!(opened.read.is_none_or(|read| (size..size + size / 10 + 64_000).contains(&read)), "{opened:?} {size}");
         let (context, built) = cost(|| session.context(&Defaults::default()).unwrap());
         let live = if compacted { 11 } else { ENTRIES };
         assert_eq!(context.messages.len(), live);
-        // The words of the entry and of the message, each once.
+        // A few allocations for the fields of each entry and message.
         assert!(built.calls < live * 10 + 200, "{built:?}");
         let of_live = if compacted { 0 } else { size };
         assert!(
@@ -137,7 +138,8 @@ fn a_session_opens_in_one_pass_and_its_messages_are_read_in_another() {
     long_session(&path);
 }
 
-/// A million entries open in 300 MB: 240 bytes for each, and the messages that a model may see.
+/// Checks the memory of a long session: 240 bytes per entry, plus the messages that a model may see. A million entries
+/// therefore open in 300 MB.
 fn long_session(path: &Path) {
     const ENTRIES: usize = 200_000;
     const SEEN: usize = 50_000;

@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_facts_agree_with_the_system_s_own_programs() {
+    fn facts_match_the_output_of_system_programs() {
         let info = system_info();
         let output = |program: &str, argument: &str| {
             let output = std::process::Command::new(program).arg(argument).output().unwrap();
@@ -104,7 +104,7 @@ mod tests {
 
     #[test]
     #[cfg(target_arch = "x86_64")]
-    fn the_fast_build_is_for_processors_with_every_feature_of_the_level() {
+    fn the_fast_build_needs_every_feature_of_the_level() {
         let info = std::fs::read_to_string("/proc/cpuinfo").unwrap();
         let flags: Vec<&str> = info.lines().find(|line| line.starts_with("flags")).unwrap().split(' ').collect();
         let needed = ["avx", "avx2", "bmi1", "bmi2", "f16c", "fma", "abm", "movbe"];

@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn threads_of_one_core_count_once() {
+    fn threads_of_a_core_count_as_one_core() {
         let cpu = |n: u32, socket: u32, core: u32| {
             format!(
                 "processor\t: {n}\nmodel name\t: Some CPU @ 2.00GHz\nphysical id\t: {socket}\ncore id\t\t: {core}\n"
@@ -80,14 +80,14 @@ mod tests {
     }
 
     #[test]
-    fn a_board_that_tells_little_still_has_a_name_and_cores() {
+    fn a_board_with_little_information_has_a_name_and_cores() {
         let text = "processor\t: 0\nBogoMIPS\t: 108\n\nprocessor\t: 1\n\nModel\t\t: Raspberry Pi 4\n";
         assert_eq!((cores(text), brand(text).as_deref()), (Some((2, 2)), Some("Raspberry Pi 4")));
         assert_eq!((cores(""), brand("")), (None, None));
     }
 
     #[test]
-    fn names_are_unquoted_and_sizes_are_bytes() {
+    fn names_are_unquoted_and_sizes_are_in_bytes() {
         assert_eq!(pretty_name("A=1\nPRETTY_NAME=\"Some \\\"OS\\\" 12\"\n").as_deref(), Some("Some \"OS\" 12"));
         assert_eq!(pretty_name("PRETTY_NAME='x'").as_deref(), Some("x"));
         assert_eq!(pretty_name("PRETTY_NAME=plain").as_deref(), Some("plain"));

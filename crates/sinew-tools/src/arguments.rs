@@ -73,7 +73,7 @@ fn mend_object(schema: &Value, object: Map<String, Value>, depth: usize) -> Map<
 /// Returns the integer value of a number such as `5.0`; `None` if it has a fraction.
 fn whole(number: &Number) -> Option<i64> {
     let value = number.as_f64().filter(|_| number.is_f64())?;
-    #[allow(clippy::cast_possible_truncation, reason = "what is out of range is as good as the nearest number in it")]
+    #[allow(clippy::cast_possible_truncation, reason = "a value out of range becomes the nearest integer")]
     (value.fract() == 0.0).then_some(value as i64)
 }
 
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn other_names_of_keys_are_taken_where_the_right_one_is_missing() {
+    fn aliases_of_keys_are_accepted_if_the_key_is_missing() {
         check(json!({"file_path": "a", "cmd": "b"}), json!({"path": "a", "command": "b"}));
         check(json!({"filePath": "a", "path": "b"}), json!({"filePath": "a", "path": "b"}));
         check(json!({"pattern": "a", "search": "b"}), json!({"pattern": "a", "search": "b"}));
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_string_spells_is_read_where_no_string_is_wanted() {
+    fn strings_are_converted_if_the_schema_expects_another_type() {
         check(json!({"limit": "12", "path": "12"}), json!({"limit": 12, "path": "12"}));
         check(json!({"limit": "many"}), json!({"limit": "many"}));
         check(json!({"edits": "[{\"search\": \"1\"}]"}), json!({"edits": [{"oldText": "1"}]}));

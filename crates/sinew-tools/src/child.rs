@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn credentials_stay_unless_they_are_passed() {
+    fn credentials_are_hidden_from_children_unless_passed_through() {
         let pass = ["GH_TOKEN".to_string(), "ODD".to_string()];
         let keys = ["ODD".to_string(), "GEMINI".to_string()];
         let filter = Filter { pass: &pass, keys: &keys };

@@ -1,4 +1,4 @@
-//! The sandbox of a session: the kernel enforces it for programs, and tools that open files themselves ask it.
+//! The sandbox of a session. The kernel enforces it for programs; tools that open files themselves check it first.
 
 use std::fs::Metadata;
 use std::path::Path;
@@ -11,7 +11,7 @@ use crate::access::PathCheck;
 use crate::semantics::Effects;
 use crate::tool::ToolError;
 
-/// The sandbox of the programs of a session. It is compiled when it is first needed.
+/// The sandbox of a session's programs, which is compiled on first use.
 #[derive(Debug)]
 pub struct Confinement {
     policy: Policy,
@@ -20,7 +20,7 @@ pub struct Confinement {
 }
 
 impl Confinement {
-    /// A sandbox with the limits of `policy`. Nothing is compiled yet.
+    /// Creates a sandbox with the limits of `policy`, without compiling it yet.
     #[must_use]
     pub fn new(policy: Policy, surroundings: Surroundings) -> Arc<Confinement> {
         Arc::new(Confinement { policy, surroundings, sandbox: OnceLock::new() })
@@ -32,7 +32,7 @@ impl Confinement {
         &self.policy
     }
 
-    /// Returns the sandbox. Blocks while it is compiled; later calls return at once.
+    /// Returns the sandbox. The first call compiles it and blocks; later calls return at once.
     ///
     /// # Errors
     /// Returns an error if the policy contradicts itself or the system refuses the sandbox.
@@ -40,12 +40,12 @@ impl Confinement {
         self.sandbox.get_or_init(|| Sandbox::prepare(&self.policy, &self.surroundings)).as_ref().map_err(Clone::clone)
     }
 
-    /// Returns the sandbox for a program that is about to start.
+    /// Returns the sandbox for a new program.
     pub(crate) fn of_program(&self) -> Result<Sandbox, ToolError> {
         self.sandbox().cloned().map_err(|error| ToolError::Failed(format!("Nothing runs without its sandbox: {error}")))
     }
 
-    /// Returns the check of the files that a tool with these effects opens itself; absent if it opens none.
+    /// Returns the check for files that a tool with these effects opens itself; `None` if it opens none.
     pub(crate) fn file_check(&self, effects: Effects) -> Option<Arc<dyn PathCheck>> {
         let file_use = match effects {
             Effects { writes_files: true, .. } => FileUse::Write,
@@ -81,7 +81,7 @@ impl Confinement {
     }
 }
 
-/// Describes what the sandbox refused to a command, for the model and for people. Returns `None` if nothing is known.
+/// Describes what the sandbox refused, for the model and for the user; `None` if nothing was recorded.
 pub(crate) fn describe_refusals(mode: &str, refused: &[Refusal]) -> Option<String> {
     let first = refused.first()?;
     let target = first.target.as_deref().unwrap_or("an unknown target");
@@ -98,7 +98,7 @@ pub(crate) fn describe_refusals(mode: &str, refused: &[Refusal]) -> Option<Strin
     Some(format!("The sandbox ({mode}) refused {what}{more}"))
 }
 
-/// The check of files for one call.
+/// Checks the files that one call opens.
 struct FileCheck {
     judge: Result<Judge, Error>,
     file_use: FileUse,

@@ -1,14 +1,14 @@
-//! The files that a patch of the tool `edit` names.
+//! Finds the files that a patch of the tool `edit` names.
 
 use sinew::base::lossy;
 use sinew::patch::Patch;
 
 use crate::semantics::Subject;
 
-/// The argument that holds the patch.
+/// The argument with the patch.
 pub(super) const ARGUMENT: &str = "patch";
 
-/// Lines that name a file, for a patch that is still being written.
+/// Prefixes of lines that name a file, for a patch that is still streaming.
 const NAMING: [&str; 10] = [
     "*** Add File: ",
     "*** Update File: ",
@@ -22,7 +22,8 @@ const NAMING: [&str; 10] = [
     "copy to ",
 ];
 
-/// Lists the files that a patch names: those that it changes, and every other file that one of its names may mean.
+/// Returns the files that a patch names: those that it changes, and every other file that one of its names may refer
+/// to.
 pub(super) fn subjects(text: &str) -> Vec<Subject> {
     let mut found = Vec::new();
     let mut add = |subject: Subject| {
@@ -37,7 +38,7 @@ pub(super) fn subjects(text: &str) -> Vec<Subject> {
                 name.unstripped.iter().for_each(|path| add(Subject::OtherPath(spelled(path))));
             }
         }
-        // It is not whole yet, or it fails before it touches a file.
+        // The patch is incomplete, or it fails before it changes a file.
         Err(_) => {
             let named = |line: &str| NAMING.iter().find_map(|start| line.strip_prefix(start).map(str::to_string));
             text.lines().filter_map(named).for_each(|path| add(Subject::Path { path, line: None }));
@@ -46,7 +47,7 @@ pub(super) fn subjects(text: &str) -> Vec<Subject> {
     found
 }
 
-/// Returns a path of a patch as the tools read paths: without a meaning of its first sign.
+/// Returns a path of a patch in the syntax of tool arguments, in which a leading `@` or `~` would have a meaning.
 pub(super) fn spelled(path: &[u8]) -> String {
     let text = lossy(path);
     if text.starts_with(['@', '~']) || text.contains("://") { format!("./{text}") } else { text.into_owned() }

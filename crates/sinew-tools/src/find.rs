@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_found_is_shown_also_when_the_time_was_up() {
+    fn partial_matches_are_shown_after_a_timeout() {
         check(&["a", "b/"], 2, None, "a\nb/", Value::Null);
         check(&["a"], 1, Some(5.0), "a\n[Timed out after 5s; results are partial.]", json!({"timedOut": true}));
         let text = "No files found matching pattern\n[Timed out after 0.5s; results are partial.]";

@@ -43,12 +43,12 @@ pub struct Host {
     outside: Mutex<OutsideGrants>,
 }
 
-/// What the user lets run outside the sandbox in this session.
+/// The commands that the user allowed to run outside the sandbox in this session.
 #[derive(Default)]
 struct OutsideGrants {
-    /// Every refused command.
+    /// True if every refused command may run outside.
     all: bool,
-    /// The arguments of calls.
+    /// The arguments of the allowed calls.
     calls: Vec<serde_json::Value>,
 }
 
@@ -82,13 +82,13 @@ impl Host {
         *self.resources.lock() = Some(resources);
     }
 
-    /// Sets what finds the instructions of the folders of a file; the first one stays. Default: there are none.
+    /// Sets the function that finds the instructions for a file; later calls are ignored. Default: no instructions.
     pub fn set_instructions(&self, instructions: Instructions) {
-        // Another one would show the same files again.
+        // A second function would show the same files again.
         let _ = self.instructions.set(instructions);
     }
 
-    /// Returns the instructions of the folders of a file that the model has not seen in this session. `file` has no links.
+    /// Returns the instructions for a file that the model has not seen in this session. `file` is a link-free path.
     pub(crate) fn new_instructions(&self, file: &Path, cwd: &Path) -> String {
         let found = self.instructions.get().map(|find| find(file)).unwrap_or_default();
         let access = self.attachment_access(cwd);
@@ -123,13 +123,13 @@ impl Host {
         self.shell.confine(confinement);
     }
 
-    /// Puts commands and tools into another sandbox until [`Host::leave_confinement`]. Commands run in a shell of its own meanwhile,
-    /// which starts in the present directory and without the variables of the session.
+    /// Moves commands and tools into another sandbox until [`Host::leave_confinement`]. Until then, commands run in a
+    /// separate shell that starts in the current directory and without the variables of the session.
     pub fn enter_confinement(&self, confinement: Arc<Confinement>) {
         self.shell.enter(confinement);
     }
 
-    /// Returns to the shell and the sandbox of before [`Host::enter_confinement`]. Without it, nothing changes.
+    /// Returns to the shell and the sandbox before [`Host::enter_confinement`]; does nothing if that was not called.
     pub fn leave_confinement(&self) {
         self.shell.leave();
     }
@@ -151,27 +151,27 @@ impl Host {
         self.editor.get().map(|editor| &**editor)
     }
 
-    /// Returns the checks of the files that `tool` opens in a call; `call` is `None` if the user attaches them.
+    /// Returns true if the user allowed calls with these arguments to run outside the sandbox.
     pub(crate) fn allows_outside(&self, arguments: &serde_json::Value) -> bool {
         let granted = self.outside.lock();
         granted.all || granted.calls.contains(arguments)
     }
 
-    /// Lets calls with these arguments run outside the sandbox, in this session.
+    /// Allows calls with these arguments to run outside the sandbox for the rest of the session.
     pub(crate) fn allow_outside(&self, arguments: serde_json::Value) {
         self.outside.lock().calls.push(arguments);
     }
 
-    /// Lets every refused command run outside the sandbox, in this session.
+    /// Allows every refused command to run outside the sandbox for the rest of the session.
     pub(crate) fn allow_all_outside(&self) {
         self.outside.lock().all = true;
     }
 
-    /// The checks of the files that `tool` opens in a call; `call` is `None` if the user attaches them.
+    /// Returns the checks for the files that `tool` opens in a call; `call` is `None` if the user attaches them.
     pub(crate) fn access(&self, tool: &str, effects: Effects, call: Option<&str>, cwd: &Path) -> Access {
         let mut checks: Vec<_> =
             self.policies.lock().iter().filter_map(|policy| policy.path_check(tool, call, cwd)).collect();
-        // The user may attach what the model may not read.
+        // The user may attach files that the model must not read.
         if let Some(confinement) = self.shell.confinement().filter(|_| call.is_some()) {
             checks.extend(confinement.file_check(effects));
         }
@@ -285,7 +285,8 @@ impl Job {
     }
 }
 
-/// Finds the instructions of the folders of a file, each with its path, the outermost first. The file has no links in its path.
+/// Returns the instruction files in the directories above a file, each with its path and text, the outermost first.
+/// The argument is a link-free path.
 pub type Instructions = Arc<dyn Fn(&Path) -> Vec<(PathBuf, String)> + Send + Sync>;
 
 /// Resolves `skill://` and `rule://` addresses for the tool `read`.

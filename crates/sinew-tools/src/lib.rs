@@ -143,7 +143,7 @@ pub fn allowing_name(effects: Effects) -> Option<&'static str> {
 
 /// Returns the names of all built-in tools.
 pub fn names() -> impl Iterator<Item = &'static str> {
-    // The ways to edit share a name; one of them counts.
+    // All implementations of `edit` share a name, which is listed once.
     let others = [&raw const hashline::SPEC, &raw const patch_edit::SPEC];
     SPECS.iter().filter(move |spec| !others.iter().any(|other| std::ptr::eq(**spec, *other))).map(|spec| spec.name)
 }

@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn an_edit_of_a_cell_changes_its_source_and_nothing_else() {
+    fn an_edit_of_a_cell_changes_only_its_source() {
         check("# Title", "# \"New\"\nline", Ok((r##""# Title""##, r##""# \"New\"\nline""##)));
         check("# Title\n", "New\n", Ok((r##""# Title""##, r#""New""#)));
         check("a = 1\n", "a = 2\nc = 3\n", Ok(("\"a = 1\\n\",", "\"a = 2\\n\",\n    \"c = 3\\n\",")));
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn several_places_are_filled() {
+    fn several_cells_can_be_edited_at_once() {
         let book = Notebook::parse(BOOK).unwrap();
         let place = |old: &str, new: &str| {
             let from = TEXT.find(old).unwrap();
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_notebook_is_none() {
+    fn files_that_are_not_notebooks_are_refused() {
         for json in ["", "{}", "[]", r#"{"cells": 1}"#, r#"{"cells": [1]}"#] {
             assert!(Notebook::parse(json).is_none(), "{json}");
         }

@@ -1,4 +1,4 @@
-//! `edit` by patches: a unified diff, or the `*** Begin Patch` form, over any number of files.
+//! `edit` by patches: a unified diff, or the `*** Begin Patch` form, for any number of files.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -49,7 +49,7 @@ struct Arguments {
 struct Draft {
     target: save::Target,
     name: String,
-    /// The content after the patch so far; `None`: there is no file.
+    /// The content after the changes so far; `None` if the file does not exist.
     content: Option<Vec<u8>>,
     executable: bool,
     notes: Vec<String>,
@@ -61,17 +61,17 @@ impl Draft {
     }
 }
 
-/// The files of a patch in the order in which it names them.
+/// The files of a patch, in the order of their first change.
 struct Drafts<'a> {
     host: &'a Host,
-    /// `None` in a preview, which no rule is asked about.
+    /// `None` in a preview, for which rules are not checked.
     call: Option<&'a Call>,
     form: Form,
     files: Vec<Draft>,
 }
 
 impl Drafts<'_> {
-    /// Returns the file of a name, as the patch has left it so far.
+    /// Returns the file with this name, in its state after the changes so far.
     fn find(&mut self, name: &FileName, must_exist: bool) -> Result<usize, ToolError> {
         let at = self.open(&name.path)?;
         let Some(whole) = name.unstripped.as_ref().filter(|_| must_exist && self.files[at].content.is_none()) else {
@@ -152,7 +152,7 @@ impl Drafts<'_> {
         Ok(())
     }
 
-    /// Refuses to replace or delete a whole file that the model does not know.
+    /// Refuses to replace or delete a file whose content the model has not seen.
     fn check_replaced(&mut self, at: usize) -> Result<(), ToolError> {
         let Draft { target, name, content, .. } = &self.files[at];
         if content.is_none() {
@@ -166,7 +166,7 @@ impl Drafts<'_> {
         Ok(())
     }
 
-    /// Returns true if the guard is on and the file is not as the model saw it.
+    /// Returns true if the guard is enabled and the file changed since the model saw it.
     fn is_stale(&self, at: usize) -> bool {
         let target = &self.files[at].target;
         let standing = target.content.as_deref().map(|content| self.host.seen.standing(&target.path, content));
@@ -180,7 +180,7 @@ impl Drafts<'_> {
     }
 }
 
-/// Applies a patch to the files as they are, and writes nothing.
+/// Applies a patch to the current files in memory, without writing anything.
 fn draft(host: &Host, call: Option<&Call>, text: &str) -> Result<Vec<Draft>, ToolError> {
     let patch = Patch::parse(text.as_bytes()).map_err(|error| {
         let hint = match error.code() {
@@ -229,7 +229,7 @@ fn run(host: &Host, call: &Call) -> Outcome {
     Ok(ToolOutput::text(cut.text.trim_end().to_string()).with_details(json!({"files": files})))
 }
 
-/// Puts the files back that were written before one that failed. Returns what the model reads about it.
+/// Restores the files that were written before one failed. Returns a text about it for the model.
 fn take_back(host: &Host, written: &[Draft]) -> String {
     let mut left = Vec::new();
     for Draft { target, name, .. } in written {
@@ -247,7 +247,7 @@ fn take_back(host: &Host, written: &[Draft]) -> String {
     }
 }
 
-/// The changes that a call would make; none where it would fail.
+/// Returns the changes that a call would make; `None` if it would fail.
 pub(super) fn preview(host: &Host, arguments: &Value) -> Option<Vec<FileChange>> {
     let text = arguments.get(ARGUMENT)?.as_str()?;
     let drafts = draft(host, None, text).ok()?;

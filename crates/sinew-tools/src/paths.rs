@@ -151,7 +151,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_are_relative_to_the_folder_of_the_session() {
+    fn paths_are_relative_to_the_sessions_directory() {
         let check = |text: &str, expect: &str| {
             assert_eq!(named(Some(Path::new("/home/me")), Path::new("/w/p"), text), Path::new(expect), "{text}");
         };
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_are_shown_short_inside_the_folder() {
+    fn paths_inside_the_directory_are_displayed_relative() {
         let check = |path: &str, expect: &str| assert_eq!(shown(Path::new("/w/p"), Path::new(path)), expect);
         check("/w/p/a/b", "a/b");
         check("/w/p", ".");
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_tried_as_macos_writes_them() {
+    fn macos_spellings_of_names_are_tried() {
         let all: Vec<String> = spellings("Caf\u{e9} at 9.41 AM's").collect();
         for other in
             ["Cafe\u{301} at 9.41 AM's", "Caf\u{e9} at 9.41\u{202f}AM's", "Cafe\u{301} at 9.41\u{202f}AM\u{2019}s"]

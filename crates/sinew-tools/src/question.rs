@@ -54,16 +54,16 @@ pub trait Ask: Send + Sync {
     }
 }
 
-/// The subagent that needs an answer. The user sees it beside the question, since several can ask at once.
+/// The subagent that asks. It is shown with the question, because several subagents can ask at the same time.
 #[derive(Debug)]
 pub struct Requester {
     /// The id of the subagent.
     pub id: String,
     /// The name of its agent.
     pub agent: String,
-    /// A few words about its task; `None` without a description.
+    /// A short description of its task; `None` if there is none.
     pub description: Option<String>,
-    /// The number of its questions that are not answered.
+    /// The number of its unanswered questions.
     open: AtomicUsize,
 }
 
@@ -104,7 +104,7 @@ impl fmt::Display for Requester {
     }
 }
 
-/// A question of a [`Requester`] that is not answered yet.
+/// An unanswered question of a [`Requester`].
 #[must_use = "the question counts as answered when this is dropped"]
 pub struct OpenQuestion<'a>(&'a Requester);
 
@@ -148,7 +148,7 @@ impl ApprovalRequest {
         (self.attributed(format!("{tool} {arguments}")), message)
     }
 
-    /// Puts the subagent that makes the call in front of `title`, if there is one.
+    /// Prefixes `title` with the subagent that makes the call, if there is one.
     #[must_use]
     pub fn attributed(&self, title: String) -> String {
         match &self.requester {
@@ -236,7 +236,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_text_of_a_command_shows_every_argument() {
+    fn the_question_shows_every_argument_of_a_command() {
         for (arguments, expect) in [
             (json!({"command": "ls"}), Some("ls")),
             (json!({"command": "ls", "background": false, "cwd": null}), Some("ls")),

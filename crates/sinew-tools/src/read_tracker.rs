@@ -112,7 +112,7 @@ impl ReadTracker {
         }
     }
 
-    /// The model has seen nothing of the file, or of what is below the directory.
+    /// Forgets what the model saw of a file, or of all files below a directory.
     pub(super) fn forget(&self, path: &Path) {
         self.files.lock().retain(|(known, _)| !known.starts_with(path));
     }
@@ -178,7 +178,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_change_counts_where_it_was_seen() {
+    fn only_changes_in_lines_that_were_read_count() {
         let (seen, path) = (ReadTracker::default(), Path::new("/a"));
         let old = b"1\n2\n3\n4\n";
         assert_eq!(seen.standing(path, old), FileState::Unseen);
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_hundred_files_are_remembered() {
+    fn the_last_hundred_files_are_tracked() {
         let seen = ReadTracker::default();
         for i in 0..=MOST {
             seen.wrote(Path::new(&format!("/{i}")), b"x");

@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fault_names_the_place_and_what_is_wrong() {
+    fn schema_errors_name_the_path_and_the_problem() {
         let schema = json!({"type": "object", "additionalProperties": false, "required": ["path"], "properties": {
             "path": {"type": "string", "minLength": 1},
             "limit": {"type": "integer", "minimum": 1},
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn of_several_forms_the_closest_tells_its_faults() {
+    fn any_of_reports_the_errors_of_the_closest_schema() {
         let schema = json!({"anyOf": [{"type": "string"}, {"type": "object", "required": ["a"], "properties": {"a": {"type": "number"}}}]});
         faults(schema.clone(), json!("x"), &[]);
         faults(schema.clone(), json!({"a": 1}), &[]);

@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_are_those_of_the_plain_search_before_and_after_the_folder_is_open_001_039() {
+    fn results_equal_a_plain_search_before_and_after_the_workspace_opens() {
         let (_folder, root) = tree();
         let (kept, plain) = (searches(&root, IDLE), Searches::new(Arc::new(Sinew::new()), Vec::new()));
         let compare = |expect: usize| {
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_is_opened_by_the_first_search_below_it_and_by_no_other_040() {
+    fn only_a_search_inside_a_directory_opens_its_workspace() {
         let (_folder, root) = tree();
         let kept = searches(&root.join("src"), IDLE);
         let phase = || matches!(kept.folders[0].state.lock().phase, Phase::Idle);
@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_nobody_searches_for_long_is_given_back_and_opened_again_024() {
+    fn an_idle_workspace_is_closed_and_reopened() {
         let (_folder, root) = tree();
         let kept = searches(&root, Duration::from_millis(1));
         let found = || kept.grep(&GrepOptions::new("needle", &root), &CancelToken::never()).unwrap().total_matches;
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_cannot_be_kept_is_searched_033() {
+    fn a_directory_whose_workspace_cannot_open_is_still_searched() {
         let (_folder, root) = tree();
         let sinew = Sinew { home: Some(root.clone()), ..Sinew::new() };
         let kept = Searches::new(Arc::new(sinew), vec![root.clone()]);

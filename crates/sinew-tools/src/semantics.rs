@@ -161,8 +161,8 @@ pub enum OutputView {
 /// The name of the tool that starts other agents. Programs add it themselves, because they run the agents.
 pub const TASK_NAME: &str = "task";
 
-/// The description of that tool. Its effects are those of the programs that its agents run; each call of an agent is
-/// checked by itself.
+/// The description of that tool. Its effects are those of the programs that its agents run; every call of an agent is
+/// checked separately.
 pub static TASK: Semantics = Semantics {
     kind: ToolKind::Agent,
     effects: Effects { runs_programs: true, ..Effects::NONE },
@@ -173,7 +173,7 @@ pub static TASK: Semantics = Semantics {
     ..Semantics::UNKNOWN
 };
 
-/// Returns the agent, and what its children are to do, as far as that is known.
+/// Returns the agent and the tasks of its children, as far as the arguments are known.
 fn task_title(arguments: &Value) -> Option<String> {
     let agent = arguments.get("agent")?.as_str()?;
     let tasks = arguments.get("tasks").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tool_names_what_its_calls_act_on() {
+    fn calls_report_the_files_that_they_act_on() {
         check("read", json!({"path": "a.rs"}), &["a.rs"], Some("a.rs"));
         check("read", json!({"path": "a.rs:3-5"}), &["a.rs line 3", "(a.rs:3-5)"], Some("a.rs:3-5"));
         check("read", json!({"path": "a.rs", "offset": 3, "limit": 2}), &["a.rs line 3"], Some("a.rs:3-4"));
@@ -359,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn arguments_of_any_shape_are_read() {
+    fn arguments_of_any_shape_are_accepted() {
         for tool in crate::names().chain(["mcp_a_b"]) {
             let semantics = semantics_of(tool);
             for odd in
@@ -371,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn rules_for_reading_and_writing_restrict_every_tool_that_does_it() {
+    fn read_and_write_rules_restrict_every_tool_that_reads_or_writes() {
         let restricted = |name: &str| crate::restricting_names(semantics_of(name).effects);
         assert_eq!(restricted("edit"), ["write", "edit", "read"]);
         assert_eq!(restricted("undo_edit"), ["write", "edit", "read"]);
@@ -388,7 +388,7 @@ mod tests {
     }
 
     #[test]
-    fn plan_mode_has_the_tools_that_change_nothing() {
+    fn plan_mode_offers_only_read_only_tools() {
         let names = crate::names().filter(|name| semantics_of(name).effects.changes_nothing());
         assert_eq!(names.collect::<Vec<_>>(), ["read", "grep", "find", "ls", "fetch", "todo", "ask"]);
     }

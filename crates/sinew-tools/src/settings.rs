@@ -45,7 +45,7 @@ pub struct Settings {
     /// The time in seconds after which a question is answered with the recommended option; 0 means never
     /// (`ask.timeoutSeconds`).
     pub ask_timeout_seconds: u64,
-    /// What happens when the sandbox refused a command (`approve.outside`, rules for `sandbox(off)`). Default:
+    /// The reaction to a command that the sandbox refused (`approve.outside`, rules for `sandbox(off)`). Default:
     /// [`OutsideSandbox::Ask`].
     pub outside_sandbox: OutsideSandbox,
     /// The names of the active tools; `None` means all. The interceptor uses it.
@@ -93,15 +93,15 @@ pub enum FileGuard {
     Off,
 }
 
-/// What happens when the sandbox refused a command.
+/// The reaction to a command that the sandbox refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum OutsideSandbox {
-    /// The user is asked whether it may run again outside. If nobody can be asked, it does not.
+    /// Ask the user whether it may run again outside; without a user interface, do not run it.
     #[default]
     Ask,
-    /// It does not run outside.
+    /// Never run it outside.
     Deny,
-    /// It runs again outside.
+    /// Run it again outside.
     Allow,
 }
 

@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_text_has_the_form_of_the_old_one() {
+    fn a_new_text_adopts_the_encoding_and_line_endings_of_the_old() {
         check_adopted(b"a\nb\n", "c\n", b"c\n", None);
         check_adopted(b"a\r\nb\r\n", "c\nd", b"c\r\nd", Some("[The file keeps its CRLF line ends.]"));
         check_adopted(b"a\r\nb\r\n", "c\r\nd\n", b"c\r\nd\n", Some("[The file keeps its CRLF line ends.]"));
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn an_edit_has_the_line_ends_of_its_neighbours() {
+    fn an_edit_uses_the_line_endings_of_its_neighbors() {
         check_ends("a\nb\n", "a\n", "x\ny\n", "x\ny\nb\n");
         check_ends("a\r\nb\r\n", "a", "x\ny", "x\r\ny\r\nb\r\n");
         // A file with both kinds of line ends.
@@ -198,7 +198,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn lines_that_stay_keep_their_ends(lines in prop::collection::vec(("[ab]", any::<bool>()), 1..8), at in 0..8usize) {
+        fn unchanged_lines_keep_their_endings(lines in prop::collection::vec(("[ab]", any::<bool>()), 1..8), at in 0..8usize) {
             let text = |lines: &[(String, bool)]| -> String {
                 lines.iter().map(|(line, crlf)| format!("{line}{}", if *crlf { "\r\n" } else { "\n" })).collect()
             };
@@ -217,7 +217,7 @@ mod tests {
         }
 
         #[test]
-        fn any_bytes_are_decoded_and_encoded(content in prop::collection::vec(any::<u8>(), 0..40), mark in 0..4usize) {
+        fn any_bytes_decode_and_encode(content in prop::collection::vec(any::<u8>(), 0..40), mark in 0..4usize) {
             let mark: &[u8] = [&b"\xff\xfe"[..], b"\xfe\xff", b"\xef\xbb\xbf", b""][mark];
             let content = [mark, &content].concat();
             let form = TextForm::of(&content);

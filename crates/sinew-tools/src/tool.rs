@@ -115,7 +115,7 @@ pub enum Concurrency {
 /// Flags of a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ToolFlags {
-    /// The tool is not listed; only a model that was told about it can call it.
+    /// The tool is not listed; a model can call it only if it knows the name.
     pub hidden: bool,
     /// A steering message or an abort does not interrupt it: it finishes its write.
     pub non_abortable: bool,
@@ -176,7 +176,7 @@ pub struct ToolOutput {
     pub details: Option<Value>,
     /// True if the content describes an error.
     pub is_error: bool,
-    /// The run ends with this result: the user has decided that nothing follows. Messages that wait are still sent.
+    /// True if the run ends with this result, because the user decided so. Queued messages are still sent.
     pub ends_run: bool,
 }
 

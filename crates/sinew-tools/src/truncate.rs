@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn the_head_is_whole_lines() {
+    fn the_head_consists_of_whole_lines() {
         check(head("a\nb\nc", 2, 100), "a\nb", Some(Limit::Lines), 3, 2);
         check(head("a\nb\nc\n", 3, 100), "a\nb\nc", None, 3, 3);
         check(head("aaa\nbbb\n", 9, 5), "aaa", Some(Limit::Bytes), 2, 1);
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn the_tail_is_whole_lines_or_the_end_of_one() {
+    fn the_tail_consists_of_whole_lines_or_the_end_of_one() {
         check(tail("a\nb\nc", 2, 100), "b\nc", Some(Limit::Lines), 3, 2);
         check(tail("aaa\nbbb\n", 9, 5), "bbb", Some(Limit::Bytes), 2, 1);
         check(tail("aaa\nbbb\n", 9, 7), "aaa\nbbb", None, 2, 2);

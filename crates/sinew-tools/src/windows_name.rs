@@ -30,7 +30,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_that_windows_does_not_take_are_known_on_every_system() {
+    fn detects_names_that_windows_rejects_on_every_system() {
         let table = include_str!("../../sinew-search/tests/windows_paths.json");
         let table: serde_json::Value = serde_json::from_str(table).unwrap();
         for row in table["names"].as_array().unwrap() {

@@ -1,6 +1,7 @@
-//! A conversation with nobody: type and press enter, and an answer streams in. Esc stops it, ctrl+c twice quits.
+//! A conversation with a simulated model: type a text and press Enter, and an answer streams in. Esc stops the answer,
+//! pressing ctrl+c twice quits.
 //!
-//! `cargo run -p sinew-tui --example demo`. Every frame can be kept: `SINEW_DEMO_LOG=file`.
+//! Run it with `cargo run -p sinew-tui --example demo`. To save every frame, set `SINEW_DEMO_LOG=file`.
 
 #[cfg(unix)]
 fn main() -> std::io::Result<()> {
@@ -39,9 +40,9 @@ mod unix {
         answer: Option<Answer>,
         notice: String,
         quit: bool,
-        /// When ctrl+c was pressed last.
+        /// The time of the last ctrl+c.
         interrupted: Option<Instant>,
-        /// When the size changed last, and when the place of the cursor was asked for.
+        /// The time of the last change of size, and below it the time of the query for the cursor's position.
         resized: Option<Instant>,
         asked: Option<Instant>,
     }
@@ -69,7 +70,7 @@ mod unix {
         for mode in [Mode::BracketedPaste, Mode::FocusReports, Mode::NoAutowrap] {
             out += modes.set(mode);
         }
-        // A panic must leave the terminal as it was.
+        // A panic must restore the terminal.
         let (undo, hook_tty, termios) = (modes.undo_all(), tty.try_clone()?, before.clone());
         let hook = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |info| {
@@ -139,7 +140,7 @@ mod unix {
             }
         }
 
-        /// Waits for bytes or the next thing that is due, and deals with it.
+        /// Waits for input or the next timeout, and handles it.
         fn wait(&mut self) -> io::Result<()> {
             let now = Instant::now();
             let due = [
@@ -148,7 +149,7 @@ mod unix {
                 self.resized.map(|at| at + Duration::from_millis(30)),
                 self.asked.map(|at| at + Duration::from_millis(150)),
             ];
-            // Sizes are looked at twelve times a second: a real program waits for SIGWINCH.
+            // The size is checked twelve times a second; a real program would wait for SIGWINCH.
             let due = due.into_iter().flatten().min().unwrap_or(now + Duration::from_secs(1));
             let timeout = due.saturating_duration_since(now).min(Duration::from_millis(80));
             let ready = {

@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn reports_each_fault_and_applies_the_rest() {
+    fn reports_every_key_problem_and_applies_the_rest() {
         let mut map = map();
         let table = [
             ("app.exti", vec!["x"]),
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn two_keys_are_a_chord_and_one_of_them_alone_hides_it() {
+    fn two_keys_form_a_chord_that_its_first_key_hides() {
         let mut map = map();
         assert_eq!(map.apply([("app.open", vec!["Ctrl+X ctrl+E", "ALT+Shift+o"]), ("app.exit", vec![])]), []);
         let (first, second) = (press("\x18"), press("\x05"));
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_chord_is_none() {
+    fn invalid_chords_do_not_parse() {
         for text in ["", " ", "ctrl+", "ctrl+x ", "a b", "ctrl+x nokey", "nokey", "a b c"] {
             let expect = ["ctrl+x ", "a b"].contains(&text);
             assert_eq!(Chord::parse(text).is_some(), expect, "{text:?}");

@@ -24,7 +24,7 @@
 //!     Size, Style, TextBlock, theme::Theme,
 //! };
 //!
-//! let mut out = Vec::new(); // what the terminal is sent
+//! let mut out = Vec::new(); // the bytes for the terminal
 //! let mut modes = Modes::new();
 //! out.extend_from_slice(modes.set(Mode::BracketedPaste).as_bytes());
 //! out.extend_from_slice(modes.set(Mode::NoAutowrap).as_bytes());
@@ -34,7 +34,7 @@
 //! let mut input = InputParser::new(false);
 //! let mut editor = Editor::new();
 //!
-//! // A key, or many: the text of the user.
+//! // Input of the user: one key or many.
 //! for event in input.feed(b"hello\r") {
 //!     match event {
 //!         Event::Key(press) if press.key.name() == Some("enter") => {
@@ -48,11 +48,11 @@
 //!     }
 //! }
 //!
-//! // An answer that streams.
+//! // A streaming answer.
 //! let answer = screen.push(TextBlock::streaming(Style::PLAIN));
 //! screen.block::<TextBlock>(answer).expect("it still runs").push("Hi.\nHow can I");
 //!
-//! // One frame for all of it.
+//! // One frame for all changes.
 //! let shown = editor.rows(size.columns, 4, &EditorStyle::default());
 //! screen.set_chrome(Chrome {
 //!     status: vec![Line::plain("ready").into_row(size.columns)],
@@ -65,7 +65,7 @@
 //! let rows: Vec<&str> = screen.shown_rows().map(Row::text).collect();
 //! assert_eq!(rows, ["hello", "", "Hi.", "How can I", "ready", "›"]);
 //!
-//! // The end: what is final stays, the rest goes, and the terminal is as it was.
+//! // The end: final rows stay, the rest is erased, and the terminal is restored.
 //! out.extend(screen.leave());
 //! out.extend(modes.take_all());
 //! ```

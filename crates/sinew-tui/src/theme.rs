@@ -11,7 +11,7 @@ use crate::text::style::{Attrs, Color, Style};
 macro_rules! tokens {
     ($($variant:ident $name:literal),* $(,)?) => {
         /// An element of the screen with its own colour.
-        #[allow(missing_docs, reason = "each is named by what it colours")]
+        #[allow(missing_docs, reason = "the names say what is coloured")]
         #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
         pub enum Token { $($variant),* }
 

@@ -376,7 +376,7 @@ impl Viewer {
     }
 }
 
-/// Folds.
+/// Folding.
 impl Viewer {
     fn may_fold(&self) -> bool {
         self.is_folded || !self.unlike.is_empty()

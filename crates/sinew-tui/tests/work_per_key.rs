@@ -1,5 +1,5 @@
-//! Items 61–63: the work for a key and an event does not grow with the session, that for an answer is linear. Counted in
-//! allocations, which no machine makes slower.
+//! Tests that the work for a key or an event does not grow with the session, and that the work for an answer is linear.
+//! Work is measured in allocations, which do not depend on the speed of the machine.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -17,19 +17,19 @@ thread_local! {
 /// Counts the allocations of each thread, and their bytes.
 struct Counter;
 
-// SAFETY: every call goes to the system's allocator as it is.
+// SAFETY: every call is passed to the system's allocator unchanged.
 unsafe impl GlobalAlloc for Counter {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         COUNTED.with(|counted| {
             let (calls, bytes) = counted.get();
             counted.set((calls + 1, bytes + layout.size()));
         });
-        // SAFETY: as the caller promised.
+        // SAFETY: the caller guarantees what the allocator requires.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: as the caller promised.
+        // SAFETY: the caller guarantees what the allocator requires.
         unsafe { System.dealloc(pointer, layout) }
     }
 }
@@ -44,7 +44,7 @@ struct Session {
 }
 
 impl Session {
-    /// A session of so many rows, all of them said, with an answer under way.
+    /// Creates a session with `rows` complete rows and a streaming answer.
     fn of(rows: usize) -> Session {
         let screen = Screen::new(Size::new(80, 24), ScreenOptions::default(), Arc::new(Theme::default()));
         let mut screen = screen;
@@ -79,7 +79,7 @@ impl Session {
         }
     }
 
-    /// Allocations and bytes of one key, and what it writes.
+    /// Returns the allocations and allocated bytes of one key, and the number of bytes written.
     fn key(&mut self) -> (usize, usize, usize) {
         let (calls, bytes) = COUNTED.get();
         self.editor.insert("x");
@@ -104,7 +104,7 @@ fn work_per_key_does_not_depend_on_the_row_count() {
 }
 
 impl Session {
-    /// Allocations and bytes of what happens in a run: a delta, a new block, a panel, another theme, a new size.
+    /// Returns the allocations and allocated bytes of some events: a delta, a new block, another theme, a new size.
     fn events(&mut self) -> (usize, usize) {
         let begun = COUNTED.get();
         self.screen.block::<MarkdownBlock>(self.answer).expect("it is open").push(" and goes on\n\nanother paragraph");

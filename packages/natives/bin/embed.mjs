@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// npx sinew-embed: puts the addons into a program that is compiled to one executable. It writes the list from which the loader
-// extracts them at the first start.
+// npx sinew-embed: embeds the addons in a program that is compiled to one executable. It writes the list of files that
+// the loader extracts at the first start.
 import { createHash } from "node:crypto";
 import { existsSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -30,7 +30,7 @@ For node it prints what belongs below "assets" in the file that --experimental-s
 
 const HEAD = `"use strict";\n// Written by sinew-embed.\nObject.defineProperty(exports, "__esModule", { value: true });\n`;
 
-/** The modules to write for each host, by file name: they read the files that it carries. */
+/** The modules to write for each host, by file name. They read the embedded files. */
 const HOSTS = {
   bun(files, dist) {
     const from = (path) => JSON.stringify(`./${relative(dist, path).replaceAll("\\", "/")}`);
@@ -53,7 +53,7 @@ function facts({ name, size, sha256 }) {
   return `name: ${JSON.stringify(name)}, size: ${size}, sha256: "${sha256}"`;
 }
 
-/** The folder of a platform's addons: its package as Node finds it from `folder`, or the build of a checkout. */
+/** Returns the directory of a platform's addons: its package, resolved from `folder`, or the build in a checkout. */
 function addonsOf(folder, tag) {
   const from = createRequire(join(folder, "package.json"));
   try {
@@ -65,14 +65,14 @@ function addonsOf(folder, tag) {
   }
 }
 
-/** The addons of a tag, and the supervisor program that goes with them. */
+/** Returns the addons of a tag, and their supervisor program. */
 function collect(folder, tag, variant) {
   if (!existsSync(folder)) throw new Error(`no such folder: ${folder}`);
   const wanted = variant ? [`sinew_natives.${tag}-${variant}.node`] : [tag, `${tag}-modern`, `${tag}-baseline`].map((name) => `sinew_natives.${name}.node`);
   const names = readdirSync(folder).filter((name) => wanted.includes(name)).sort();
   if (!names.length) throw new Error(`none of ${wanted.join(", ")} in ${folder}; install @sinew/natives-${tag} again, or in a checkout run: npm run build`);
   const program = tag.startsWith("win32") ? "sinew-shell-host.exe" : "sinew-shell-host";
-  // The supervisor of the lowest variant runs wherever one of them does.
+  // The supervisor of the lowest variant runs on every processor that one of the addons supports.
   const kept = names.map((name) => join(folder, name.slice("sinew_natives.".length, -".node".length), program));
   const supervisor = [...kept, join(folder, program)].find((path) => existsSync(path));
   if (!supervisor) throw new Error(`no ${program} in ${folder}; install @sinew/natives-${tag} again, or in a checkout run: npm run build`);

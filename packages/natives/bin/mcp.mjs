@@ -1,5 +1,5 @@
-// A server of the Model Context Protocol over standard input and output: the searches of this package for any agent. Requests of the
-// revision 2026-07-28 stand for themselves; clients from before shake hands first.
+// A server of the Model Context Protocol over standard input and output, which offers the searches of this package to
+// any agent. Requests of the revision 2026-07-28 need no handshake; older clients begin with one.
 import { constants } from "node:fs";
 import { open, readdir, realpath, stat } from "node:fs/promises";
 import { createRequire } from "node:module";
@@ -12,17 +12,17 @@ const INFO = { name: "sinew-natives", version };
 const MODERN = ["2026-07-28"];
 const LEGACY = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
 const META = "io.modelcontextprotocol/";
-/** How long clients may keep the list of tools: it never changes. */
+/** The time for which clients may cache the list of tools, which never changes. */
 const LIST_TTL_MS = 3_600_000;
-/** Bytes of a line, of a file that is read, and of a result. */
+/** The maximum number of bytes of a line, of a file that is read, and of a result. */
 const LINE = 16_000_000;
 const FILE = 64 << 20;
 const RESULT = 50 << 10;
-/** Rows of a result. */
+/** The maximum number of rows of a result. */
 const ROWS = 1000;
-/** Opens a file without waiting: a pipe that nobody writes to would hold the thread that opens it. Windows knows neither flag. */
+/** Opens a file without blocking, because a pipe without a writer would block the thread. Windows has neither flag. */
 const READ = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0) | (constants.O_NOCTTY ?? 0);
-/** The time without a search after which a folder is not kept any more. */
+/** The time without a search after which a workspace is closed. */
 const IDLE_MS = 600_000;
 
 class Refusal extends Error {}
@@ -35,7 +35,7 @@ const whole = (description) => ({ type: "integer", minimum: 1, ...(description &
 const flag = (description) => ({ type: "boolean", description });
 const PATH = text("file or folder; default: the first root");
 
-/** The tools: name, what it does, its arguments, those that must be there, and its work. */
+/** The tools: name, description, arguments, required arguments, and implementation. */
 const TOOLS = [
   ["grep", "Search file contents with a regular expression (Rust syntax). Ignored files are left out.",
     { pattern: text(), path: PATH, glob: text("e.g. *.ts"), ignoreCase: flag("case does not matter"), literal: flag("the pattern is plain text"), context: whole("lines around a match"), limit: whole("default: 100") },
@@ -90,8 +90,8 @@ const TOOLS = [
 }));
 
 /**
- * Searches below folders that are kept in view. The first search of a folder opens it, and walks as all do until it is open; the
- * answers are the same.
+ * Searches directories with a workspace. The first search of a directory opens its workspace in the background; until it
+ * is open, searches walk. The results are the same.
  */
 function keep(roots) {
   const plain = { grep, glob, fuzzyFind };
@@ -112,7 +112,7 @@ function keep(roots) {
     by(path) {
       const root = roots.find((root) => isBelow(path, root));
       const folder = kept.get(root);
-      // A folder that cannot be kept is walked.
+      // If the workspace cannot be opened, searches walk.
       folder.opening ??= open(root, folder).catch(() => undefined);
       clearTimeout(folder.idle);
       folder.idle = setTimeout(close, IDLE_MS, folder).unref();
@@ -124,7 +124,7 @@ function keep(roots) {
 
 const isBelow = (path, root) => path === root || path.startsWith(root.endsWith(sep) ? root : root + sep);
 
-/** What is wrong with the arguments of a tool; undefined: nothing. */
+/** Returns the error in the arguments of a tool; undefined if they are valid. */
 function fault({ properties, required }, given) {
   const missing = required.find((name) => given[name] === undefined);
   if (missing) return `/${missing} is missing`;
@@ -137,11 +137,11 @@ function fault({ properties, required }, given) {
   return undefined;
 }
 
-/** Serves until standard input ends. */
+/** Runs the server until standard input ends. */
 export async function serve(argv) {
   const { values } = parseArgs({ args: argv, options: { root: { type: "string", multiple: true } } });
   const roots = await Promise.all((values.root ?? ["."]).map((root) => realpath(resolve(root))));
-  /** The folders that the roots are, whatever lies at their paths later. */
+  /** The directories at the paths of the roots when the server started. */
   const folders = await Promise.all(roots.map((root) => stat(root, { bigint: true })));
   roots.forEach((root, at) => {
     if (!folders[at].isDirectory()) throw new Error(`--root ${root}: not a folder`);
@@ -152,7 +152,7 @@ export async function serve(argv) {
   const calls = new Map();
   let greeted = false;
 
-  /** Refuses where another folder has taken the place of a root: the user has lent the one that was there at the start. */
+  /** Throws if another directory has replaced a root, because the user gave access only to the original one. */
   async function unmoved() {
     for (const [at, root] of roots.entries()) {
       const now = await stat(root, { bigint: true }).catch(() => undefined);
@@ -160,7 +160,9 @@ export async function serve(argv) {
     }
   }
 
-  /** Where a path that was named leads, links followed. What does not exist counts by the folder that would hold it. */
+  /**
+   * Resolves a path of a request, including links. A missing file is resolved by the directory that would contain it.
+   */
   async function at(named = ".") {
     let path = isAbsolute(named) ? resolve(named) : resolve(roots[0], named);
     const asked = path;
@@ -168,7 +170,7 @@ export async function serve(argv) {
       const real = await realpath(path).catch(() => undefined);
       if (real !== undefined && !below(real)) throw new Refusal(`Refused: ${named} lies outside of ${roots.join(", ")}`);
       if (real !== undefined && path === asked) {
-        // Some of what is neither a file nor a folder never ends, or does something when it is opened.
+        // Other types of files can be endless, or have side effects when they are opened.
         const facts = await stat(real);
         if (!facts.isFile() && !facts.isDirectory()) throw new Refusal(`${named} is a pipe, a socket or a device`);
         return real;
@@ -178,7 +180,7 @@ export async function serve(argv) {
     }
   }
 
-  /** The bytes of a file. It is opened first and judged then: where its path leads meanwhile changes nothing. */
+  /** Reads a file. It is opened before it is checked, so that later changes of the path have no effect. */
   async function opened(named) {
     const path = await at(named);
     const file = await open(path, READ);
@@ -206,12 +208,12 @@ export async function serve(argv) {
     try {
       await unmoved();
       const [shown, ...notes] = await tool.work(given, { at, opened, by: searches.by, signal: stop.signal });
-      // Also of what was moved meanwhile nothing is told.
+      // If a root was moved during the call, nothing about it is returned.
       await unmoved();
       const bytes = Buffer.from(shown);
       const cut = bytes.length > RESULT;
       const told = [...notes, cut && `Cut behind ${RESULT >> 10} KB of ${bytes.length >> 10} KB.`].filter(Boolean).map((note) => `\n[${note}]`);
-      // The end may be inside of a character, which decodes to a mark.
+      // The cut may be inside a character, which then decodes to U+FFFD.
       const body = cut ? bytes.subarray(0, RESULT).toString("utf8").replace(/\ufffd$/, "") : shown;
       return { content: [{ type: "text", text: body + told.join("") }], isError: false };
     } catch (cause) {
@@ -225,7 +227,7 @@ export async function serve(argv) {
   const lasting = { ttlMs: LIST_TTL_MS, cacheScope: "public" };
   const instructions = `Tools for files below ${roots.join(", ")}. Relative paths begin in ${roots[0]}.`;
 
-  /** Whether a request is of the revision that needs no handshake. */
+  /** Returns true if a request uses the revision that needs no handshake. */
   function isModern(method, meta) {
     const asked = meta?.[`${META}protocolVersion`];
     if (asked === undefined) {
@@ -267,7 +269,7 @@ export async function serve(argv) {
     }
     const { id, method, params } = message ?? {};
     if (method === "notifications/cancelled") return void calls.get(params?.requestId)?.abort();
-    // A notification, or an answer to what nobody asked.
+    // A notification, or an answer without a request.
     if (typeof method !== "string" || id === undefined) return undefined;
     const stopped = () => calls.get(id)?.signal.aborted;
     let cancelled = false;
@@ -277,7 +279,7 @@ export async function serve(argv) {
       const result = await running;
       return cancelled || stopped() ? undefined : write({ id, result });
     } catch ({ code, message, data }) {
-      // The system's errors have words for codes.
+      // The codes of system errors are strings.
       return write({ id, error: { code: Number.isInteger(code) ? code : -32603, message, ...(data && { data }) } });
     }
   }

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// npx @sinew/natives COMMAND: what the package does on its own.
+// npx @sinew/natives COMMAND: the commands of the package.
 import { fileURLToPath } from "node:url";
 import { basename } from "node:path";
 

@@ -1,12 +1,12 @@
 /**
- * Carries calls across the binding: an `AbortSignal` becomes a native `Abort`, a callback that throws or rejects ends the call, and an
- * error says where the call was made.
+ * Wraps calls of the addon: an `AbortSignal` becomes a native `Abort`, a callback that throws or rejects ends the call,
+ * and errors get the stack of the caller.
  * @module
  */
 import { native } from "./loader.js";
 import type { Abort } from "./native.js";
 
-/** The options of every call that can run long. */
+/** The options of every call that may take long. */
 export interface CallOptions {
   /** Time limit in milliseconds; the call then ends with a `TimeoutError`. Default: no limit. */
   timeoutMs?: number | undefined;
@@ -14,22 +14,22 @@ export interface CallOptions {
   signal?: AbortSignal | undefined;
 }
 
-/** The rejection of a call whose signal was aborted before it began. */
+/** Returns the error of a call whose signal was aborted before it began. */
 function aborted(signal: AbortSignal): Error {
   const error = new Error("Aborted: Signal", { cause: signal.reason });
   error.name = "AbortError";
   return Object.assign(error, { code: "ABORT_ERR" });
 }
 
-/** The frames of a stack, without what stands before them. */
+/** Returns the frames of a stack, without the message before them. */
 function frames(stack: string | undefined): string {
   const at = stack?.search(/\n\s+at /) ?? -1;
   return at < 0 ? "" : (stack as string).slice(at);
 }
 
 /**
- * Runs a native call. Its error is made on the event loop, where nothing of the caller is left: it gets the stack of the
- * place where the call was made.
+ * Runs a native call. Its error is created on the event loop without the frames of the caller, so this function adds the
+ * stack of the call.
  * @internal
  */
 export async function called<T>(start: () => Promise<T>): Promise<T> {
@@ -46,10 +46,10 @@ export async function called<T>(start: () => Promise<T>): Promise<T> {
   }
 }
 
-/** The calls that run under each signal. One listener serves them all: Node warns of more than ten on a target. */
+/** The running calls of each signal. They share one listener, because Node warns about more than ten per target. */
 const running = new WeakMap<AbortSignal, Set<() => void>>();
 
-/** Calls `stop` when the signal is aborted; what comes back takes that back. */
+/** Calls `stop` when the signal is aborted. Returns a function that removes this handler. */
 function onAbort(signal: AbortSignal, stop: () => void): () => void {
   let calls = running.get(signal);
   if (!calls) {
@@ -63,7 +63,7 @@ function onAbort(signal: AbortSignal, stop: () => void): () => void {
 }
 
 /**
- * Ties a native `Abort` to a signal for the time of `run`.
+ * Connects a native `Abort` to a signal while `run` is running.
  * @internal
  */
 export async function tied<T>(signal: AbortSignal | undefined, abort: Abort, run: () => Promise<T>): Promise<T> {
@@ -81,7 +81,7 @@ export async function tied<T>(signal: AbortSignal | undefined, abort: Abort, run
 }
 
 /**
- * Runs a native call under a signal. A signal that is aborted already starts no work.
+ * Runs a native call that a signal can abort. If the signal is aborted already, the call is not started.
  * @internal
  */
 export async function underSignal<T>(
@@ -99,7 +99,7 @@ function isPromise(value: unknown): value is PromiseLike<unknown> {
 }
 
 /**
- * The end of a call that waits for a promise of its callback: when, and with what error. Its time begins here.
+ * The time limit and signal of a call that waits for promises of its callback. The time starts when this is created.
  * @internal
  */
 export class Limit {
@@ -111,7 +111,7 @@ export class Limit {
     this.#deadline = timeoutMs === undefined ? undefined : performance.now() + timeoutMs;
   }
 
-  /** The error that ended the call, if it has ended. */
+  /** Returns the error that ended the call; undefined if it has not ended. */
   reached(): Error | undefined {
     if (this.#signal?.aborted) return aborted(this.#signal);
     if (this.#deadline === undefined || performance.now() < this.#deadline) return undefined;
@@ -120,19 +120,19 @@ export class Limit {
     return Object.assign(error, { code: "ERR_TIMEOUT" });
   }
 
-  /** Waits for `work`, but no longer than the call may take. Returns the error that ended the wait early, if one did. */
+  /** Waits for `work` within the limits of the call. Returns the error that ended the wait early, if there was one. */
   async wait(work: PromiseLike<unknown>): Promise<Error | undefined> {
     let untie: (() => void) | undefined;
     let timer: NodeJS.Timeout | undefined;
     const before = this.reached();
     if (before) {
-      // Nobody waits for it any more.
+      // Nothing awaits this promise any more, so its rejection is ignored.
       work.then(undefined, () => {});
       return before;
     }
     const left = new Promise<"left">((leave) => {
       untie = this.#signal && onAbort(this.#signal, () => leave("left"));
-      // A timer fires up to a millisecond early.
+      // A timer can fire up to a millisecond early.
       if (this.#deadline !== undefined) timer = setTimeout(leave, Math.min(this.#deadline - performance.now() + 1, 2 ** 31 - 1), "left");
     });
     try {
@@ -145,11 +145,11 @@ export class Limit {
 }
 
 /**
- * The same for a call with a callback. Values are handed to the callback one after the other; a promise that it returns is
- * awaited first, and the native side waits meanwhile. When it throws or its promise rejects, the call is ended and rejects
- * with that; no further value is delivered. A call that was ended otherwise does not wait for a promise. `rejects` says what
- * a signal and a time limit do when nothing but the callback is waited for: whether values that are left are dropped and the
- * call rejects.
+ * Does the same as `underSignal` for a call with a callback. Values are passed to the callback one at a time. If it
+ * returns a promise, the next value and the native side wait for it. If it throws or its promise rejects, the call stops
+ * and rejects with that error, and no further value is delivered. A call that was stopped in another way does not wait
+ * for a promise. If `rejects` is true and the native work is done, a signal or time limit drops the remaining values and
+ * rejects the call.
  * @internal
  */
 export async function withCallback<V, T>(
@@ -165,7 +165,7 @@ export async function withCallback<V, T>(
   let failed: { error: unknown } | undefined;
   let over = false;
   let dropped = false;
-  /** Whether the callback gets no more; a value that a signal takes from it makes the call reject. */
+  /** Returns true if the callback receives no more values. If a signal dropped a value, the call rejects. */
   const isClosed = () => {
     if (failed || over) return true;
     dropped ||= rejects && signal?.aborted === true;
@@ -175,7 +175,7 @@ export async function withCallback<V, T>(
     failed ??= { error };
     abort.abort();
   };
-  // What came while a promise was awaited. The native side stops at the next value, so these are few.
+  // Values that arrived while a promise was awaited. There are few, because the native side stops at the next value.
   const queue: V[] = [];
   let busy: Promise<void> | undefined;
   const drain = async (first: PromiseLike<unknown>) => {
@@ -208,14 +208,14 @@ export async function withCallback<V, T>(
     return result;
   } finally {
     over = true;
-    // What the callback threw beats both a result and the abort that it caused.
+    // An error of the callback has priority over a result and over the abort that it caused.
     if (failed) throw (failed as { error: unknown }).error;
   }
 }
 
 /**
- * Hands values to a callback one after the other; a promise that it returns is awaited.
- * @throws What the callback throws or its promise rejects with; an `AbortError` or `TimeoutError` once the call is over.
+ * Passes values to a callback one at a time, and awaits the promises that it returns.
+ * @throws The error that the callback throws or rejects with; an `AbortError` or `TimeoutError` if the call was stopped.
  * @internal
  */
 export async function deliverAll<V>(

@@ -1,5 +1,5 @@
 /**
- * Checkpoints of a directory: remember it, compare two moments, restore it.
+ * Checkpoints of a directory: save its state, compare two states, restore one.
  * @module
  */
 import { relative, resolve } from "node:path";
@@ -11,33 +11,33 @@ import { type Table, illegal, options as check, text, typeError } from "./option
 /** The options of `Checkpoints.open`. */
 export interface CheckpointsOptions extends CallOptions {
   /**
-   * The folder of the store, which may serve many directories. It is created if it is missing, and must not lie in the directory. Default:
-   * `.sinew/checkpoints` in the user's home.
+   * The directory of the store, which many directories can share. It is created if it is missing, and must not be
+   * inside the directory. Default: `.sinew/checkpoints` in the user's home.
    */
   store?: string | undefined;
-  /** The largest file that is copied, in bytes. Default: 5,000,000. */
+  /** The maximum size of a file that is copied, in bytes. Default: 5,000,000. */
   maxFileBytes?: number | undefined;
-  /** The most bytes that one checkpoint copies. Default: 256,000,000. */
+  /** The maximum number of bytes that one checkpoint copies. Default: 256,000,000. */
   maxCheckpointBytes?: number | undefined;
-  /** The most bytes that `gc` leaves to one session. Default: 512,000,000. */
+  /** The maximum number of bytes per session that `gc` keeps. Default: 512,000,000. */
   maxSessionBytes?: number | undefined;
-  /** The most bytes that `gc` leaves to one directory. Default: 2,000,000,000. */
+  /** The maximum number of bytes per directory that `gc` keeps. Default: 2,000,000,000. */
   maxDirectoryBytes?: number | undefined;
-  /** The most bytes that `gc` leaves to all directories of a store. Default: 4,000,000,000. */
+  /** The maximum number of bytes of all directories of a store that `gc` keeps. Default: 4,000,000,000. */
   maxTotalBytes?: number | undefined;
 }
 
 /** The options of `Checkpoints.take`. */
 export interface TakeOptions extends CallOptions {
-  /** A text for lists. Default: none. */
+  /** A text that `list` returns. Default: none. */
   label?: string | undefined;
-  /** The reason: work starts, work ended, or somebody asked for it. Default: `"manual"`. */
+  /** The reason: the start of work, its end, or a request of the user. Default: `"manual"`. */
   kind?: "manual" | "start" | "end" | undefined;
-  /** The session that the checkpoint belongs to; `maxSessionBytes` counts by it. Default: none. */
+  /** The session that the checkpoint belongs to, for the limit `maxSessionBytes`. Default: none. */
   session?: string | undefined;
   /**
-   * Directories below the root whose entries may have changed, for a caller that watches them: `""` is the root. Everything else is
-   * assumed to be as it was at the latest checkpoint. Default: the whole directory is scanned.
+   * Directories below the root whose entries may have changed, if you watch them yourself; `""` is the root. Everything
+   * else counts as unchanged since the latest checkpoint. Default: the whole directory is scanned.
    */
   changed?: (string | Uint8Array)[] | undefined;
 }
@@ -50,27 +50,33 @@ export interface NoteOptions extends CallOptions {
 
 /** The options of `Checkpoints.plan` and `Checkpoints.restore`. */
 export interface RestoreOptions extends CallOptions {
-  /** The ids of the checkpoints at the start and the end of each stretch of work: only changes inside them are undone. Default: everything since. */
+  /**
+   * Pairs of checkpoint ids, the start and the end of each span of work. Only changes within the spans are undone.
+   * Default: all changes since the checkpoint.
+   */
   spans?: (readonly [string, string])[] | undefined;
-  /** Paths, absolute or from the root: only they and what is below them are restored. Default: all. */
+  /** Paths, absolute or relative to the root. Only these and everything below them are restored. Default: all. */
   paths?: (string | Uint8Array)[] | undefined;
-  /** Restores kept paths all the same: every one, or these and what is below them. Default: false. */
+  /** Restore paths that would be kept: all of them, or these and everything below them. Default: false. */
   force?: boolean | (string | Uint8Array)[] | undefined;
 }
 
 /** A checkpoint. */
 export interface Checkpoint {
-  /** The name by which other calls know it. Names sort by age. */
+  /** The id for other calls. Ids sort by age. */
   id: string;
-  /** Milliseconds since the epoch. */
+  /** The time in milliseconds since the epoch. */
   time: number;
-  /** The reason: as given to `take`, or `note`, or made by a restore before its first write (`redo`) and after its last (`restored`). */
+  /**
+   * The reason: as passed to `take`; `note`; or created by a restore before its first write (`redo`) and after its last
+   * (`restored`).
+   */
   kind: "manual" | "start" | "end" | "note" | "redo" | "restored";
-  /** The text that was given. */
+  /** The label that was passed. */
   label?: string;
-  /** The session that was given. */
+  /** The session that was passed. */
   session?: string;
-  /** `"full"`, or what could not be kept: `12 files over 5 MB`, `store is read-only`. Not known in lists. */
+  /** `"full"`, or what was not saved: `12 files over 5 MB`, `store is read-only`. Unknown in lists. */
   coverage: string;
 }
 
@@ -78,20 +84,23 @@ export interface Checkpoint {
 export interface EntryPath {
   /** The path below the root, with `/` between names; bytes that are not UTF-8 are shown as U+FFFD. */
   path: string;
-  /** The path as the system knows it, where it is not UTF-8. */
+  /** The bytes of the path, if it is not UTF-8. */
   bytes?: Buffer;
 }
 
-/** What happened to an entry. */
+/** The kind of a change. */
 export type ChangeKind = "created" | "deleted" | "modified" | "renamed" | "mode" | "link" | "directory";
 /** The type of an entry. */
 export type CheckpointEntryType = "file" | "directory" | "link" | "special" | "repository";
 
 /** A difference between two checkpoints. */
 export interface CheckpointChange extends EntryPath {
-  /** What happened. `link`: its target, or whether it shares its content; `directory`: a directory took the place of something else, or the reverse. */
+  /**
+   * The kind of the change. `link`: the target changed, or whether it shares its content; `directory`: a directory
+   * replaced something else, or the reverse.
+   */
   change: ChangeKind;
-  /** The type afterwards; before, if the entry is gone. */
+  /** The type after the change; for a deleted entry, the type before. */
   type: CheckpointEntryType;
   /** The path before a rename. */
   from?: string;
@@ -99,75 +108,78 @@ export interface CheckpointChange extends EntryPath {
 
 /** The result of `Checkpoints.changes`. */
 export interface CheckpointChanges {
-  /** In path order, at most 100,000. */
+  /** The changes in path order, at most 100,000. */
   entries: CheckpointChange[];
-  /** True if there are more. */
+  /** True if there are more changes. */
   truncated: boolean;
-  /** `"full"`, or what either checkpoint could not keep. */
+  /** `"full"`, or what one of the checkpoints did not save. */
   coverage: string;
 }
 
 /** An entry of a plan. */
 export interface PlanEntry extends EntryPath {
-  /** It becomes what it was; it is deleted, because it did not exist; it stays unless it is forced; it stays. */
+  /**
+   * `restore`: the entry gets its earlier state. `delete`: it is deleted, because it did not exist. `keep`: it stays
+   * unless `force` is set. `cannot`: it stays.
+   */
   action: "restore" | "delete" | "keep" | "cannot";
-  /** The reason why it stays. */
+  /** Why the entry stays. */
   reason?: string;
-  /** What happened to it since, which is undone. */
+  /** The change since then, which is undone. */
   change: ChangeKind;
-  /** The type that it had; the type that it has, if it did not exist. */
+  /** The earlier type; the current type if it did not exist. */
   type: CheckpointEntryType;
-  /** A remark: `shared with a file outside`. */
+  /** A note, such as `shared with a file outside`. */
   note?: string;
 }
 
-/** A repository whose HEAD or index moved. Its data is never written: the command moves it back. */
+/** A repository whose HEAD or index changed. Its data is never written; you can run the command to move it back. */
 export interface RepositoryMove extends EntryPath {
-  /** Branch and commit before; absent if it did not exist. */
+  /** The branch and commit before; absent if the repository did not exist. */
   from?: string;
-  /** Branch and commit now; absent if it is gone. */
+  /** The current branch and commit; absent if the repository was deleted. */
   to?: string;
-  /** True if what is staged changed. */
+  /** True if the staged content changed. */
   index: boolean;
-  /** The command, for a shell. Absent if there is none. */
+  /** The shell command that moves it back; absent if there is none. */
   command?: string;
 }
 
 /** The result of `Checkpoints.plan`. */
 export interface RestorePlan {
-  /** In path order. */
+  /** The entries in path order. */
   entries: PlanEntry[];
-  /** The repositories that moved; `path` is that of their data: `.git`, `vendor/lib/.git`. */
+  /** The repositories that changed; `path` is the path of their data: `.git`, `vendor/lib/.git`. */
   repositories: RepositoryMove[];
-  /** `"full"`, or what the checkpoint could not keep. */
+  /** `"full"`, or what the checkpoint did not save. */
   coverage: string;
 }
 
-/** The result of `Checkpoints.restore`: the plan as it was carried out. */
+/** The result of `Checkpoints.restore`: the executed plan. */
 export interface RestoreResult extends RestorePlan {
-  /** The checkpoint that undoes this restore; `null` if nothing was to be done. */
+  /** The checkpoint that undoes this restore; `null` if there was nothing to restore. */
   redo: string | null;
-  /** The entries that were restored or deleted. */
+  /** The number of entries that were restored or deleted. */
   done: number;
-  /** The entries that were to be. */
+  /** The number of entries that were planned. */
   planned: number;
 }
 
 /** The result of `Checkpoints.usage`. */
 export interface CheckpointUsage {
-  /** The checkpoints of this directory. */
+  /** The number of checkpoints of this directory. */
   checkpoints: number;
-  /** The bytes of its store. */
+  /** The size of its store in bytes. */
   directoryBytes: number;
-  /** The bytes of the stores of all directories. */
+  /** The size of the stores of all directories in bytes. */
   totalBytes: number;
 }
 
 /** The result of `Checkpoints.gc`. */
 export interface CollectedCheckpoints {
-  /** The ids of the checkpoints that were removed, oldest first. */
+  /** The ids of the deleted checkpoints, oldest first. */
   removed: string[];
-  /** The bytes that were freed. */
+  /** The number of freed bytes. */
   freedBytes: number;
 }
 
@@ -177,7 +189,7 @@ const OPEN: Table = { ...CALL, store: "string" };
 const TAKE: Table = { ...CALL, label: "string", kind: ["manual", "start", "end"], session: "string" };
 const NOTE: Table = { ...CALL, session: "string" };
 
-/** Passes paths on as bytes, relative to the root. A path outside of it names nothing in it. */
+/** Returns paths as bytes, relative to the root. Paths outside the root match nothing. */
 function pathList(where: string, value: unknown, root: string): Buffer[] {
   if (!Array.isArray(value)) throw typeError(where, "an array of paths", value);
   return value.map((path: unknown, at) => {
@@ -186,7 +198,7 @@ function pathList(where: string, value: unknown, root: string): Buffer[] {
   });
 }
 
-/** A whole number of bytes from 0 on, which may be more than 32 bits hold. */
+/** Checks a number of bytes: a whole number from 0, which may exceed 32 bits. */
 function byteCount(where: string, value: unknown): number {
   if (typeof value !== "number") throw typeError(where, "a number", value);
   if (!(value >= 0) || !(Number.isInteger(value) || value === Infinity)) {
@@ -213,10 +225,10 @@ function requestOf(call: string, given: RestoreOptions, root: string): { request
   return { request, signal };
 }
 
-/** The path of some bytes, with the bytes where text cannot hold them. */
+/** Returns the path for some bytes, with the bytes if they are not UTF-8. */
 function pathOf(bytes: Buffer): EntryPath {
   const path = bytes.toString("utf8");
-  // A copy: the column holds the paths of all rows.
+  // A copy, because the original buffer contains the paths of all rows.
   return path.includes("\ufffd") && !Buffer.from(path).equals(bytes) ? { path, bytes: Buffer.from(bytes) } : { path };
 }
 
@@ -245,15 +257,16 @@ function planOf(answer: PlanAnswer): RestorePlan {
   return { entries, repositories, coverage: answer.coverage };
 }
 
-/** Lets `Checkpoints.open` alone make one. */
+/** Only `Checkpoints.open` can create an object. */
 const OPENED = Symbol("opened");
 
 /**
- * The checkpoints of a directory. `take` remembers everything below it: contents, permissions, links, empty directories, ignored files; with
- * or without git. `restore` undoes what changed since, whoever did it, and never touches what somebody else changed meanwhile, unless forced.
+ * The checkpoints of a directory. `take` saves everything below it: contents, permissions, links, empty directories and
+ * ignored files, with or without git. `restore` undoes the changes since then, whichever program made them. It keeps
+ * files that another program changed in the meantime, unless you pass `force`.
  *
- * No program is started. Nothing inside `.git` or the data of another version control system is ever written; the plan names the
- * repositories that moved. The store lies outside of the directory and serves all processes.
+ * No program is started. Nothing inside `.git` or the data of another version control system is written; the plan lists
+ * the repositories that changed. The store is outside the directory, and all processes share it.
  *
  * Works on Linux and macOS. On Windows `open` fails with `ERR_UNSUPPORTED`.
  *
@@ -286,12 +299,12 @@ export class Checkpoints {
   }
 
   /**
-   * Opens the checkpoints of a directory, and cleans up after a restore that was killed.
+   * Opens the checkpoints of a directory, and cleans up after an interrupted restore.
    *
    * @param root The directory.
    * @param options The store and its limits.
-   * @throws `ENOENT` or `ENOTDIR` for the directory, `ERR_INVALID_ARG_VALUE` for a store inside it. A store that cannot be written is no
-   *   error: `coverage` says so.
+   * @throws `ENOENT` or `ENOTDIR` for the directory, `ERR_INVALID_ARG_VALUE` if the store is inside it. A read-only
+   *   store is not an error; `coverage` reports it.
    */
   static async open(root: string, options: CheckpointsOptions | null = {}): Promise<Checkpoints> {
     const call = "Checkpoints.open";
@@ -308,10 +321,11 @@ export class Checkpoints {
   }
 
   /**
-   * Remembers the directory as it is now. If nothing changed since the latest checkpoint, nothing is written, and the result has its id.
+   * Saves the current state of the directory. If nothing changed since the latest checkpoint, nothing is written and
+   * the result has its id.
    *
    * @param options A label, the reason, the session.
-   * @throws `AbortError` or `TimeoutError`; nothing is written then.
+   * @throws `AbortError` or `TimeoutError`; in this case nothing is written.
    */
   async take(options: TakeOptions | null = {}): Promise<Checkpoint> {
     const { signal, ...request } = check("Checkpoints.take", TAKE, options ?? {}) as Omit<TakeOptions, "changed">;
@@ -321,11 +335,12 @@ export class Checkpoints {
   }
 
   /**
-   * Remembers some paths right before the caller writes to them. Only their directories are read.
+   * Saves the state of some paths. Call it directly before you write to them. Only their directories are read.
    *
-   * @param paths Paths, absolute or from the root; a `Buffer`, from the root, for names that are not UTF-8.
+   * @param paths Paths, absolute or relative to the root; a `Buffer`, relative to the root, for names that are not
+   *   UTF-8.
    * @param options The session.
-   * @throws As `take`.
+   * @throws Like `take`.
    */
   async note(paths: (string | Uint8Array)[], options: NoteOptions | null = {}): Promise<Checkpoint> {
     const { session, timeoutMs, signal } = check("Checkpoints.note", NOTE, options ?? {}) as NoteOptions;
@@ -343,11 +358,11 @@ export class Checkpoints {
   }
 
   /**
-   * Returns what changed between two checkpoints.
+   * Returns the changes between two checkpoints.
    *
    * @param from The id of the earlier one.
    * @param to The id of the later one.
-   * @throws `ENOENT` for one that is not in the store any more; `AbortError` or `TimeoutError`.
+   * @throws `ENOENT` for a checkpoint that is not in the store any more; `AbortError` or `TimeoutError`.
    */
   async changes(from: string, to: string, options: CallOptions | null = {}): Promise<CheckpointChanges> {
     const [start, end] = [text("Checkpoints.changes: from", from), text("Checkpoints.changes: to", to)];
@@ -362,7 +377,7 @@ export class Checkpoints {
   }
 
   /**
-   * Returns what `restore` would do. Nothing is written.
+   * Returns the plan of `restore` without writing anything.
    *
    * @param id The checkpoint.
    * @param options What is undone.
@@ -375,12 +390,13 @@ export class Checkpoints {
   }
 
   /**
-   * Undoes changes since a checkpoint: all of them, or those inside the spans. For the `redo` of an earlier restore: what that restore
-   * changed. A signal or time limit ends it between two entries; the result says which were not done.
+   * Undoes the changes since a checkpoint: all of them, or those within the spans. For the `redo` of an earlier
+   * restore, it undoes the changes of that restore. A signal or time limit stops it between two entries; the result
+   * says which were not restored.
    *
    * @param id The checkpoint.
    * @param options What is undone.
-   * @throws As `plan`; also if the store cannot be written, because nothing could be redone then.
+   * @throws Like `plan`, and if the store cannot be written, because the restore could not be undone.
    */
   async restore(id: string, options: RestoreOptions | null = {}): Promise<RestoreResult> {
     const checkpoint = text("Checkpoints.restore: id", id);
@@ -390,7 +406,7 @@ export class Checkpoints {
   }
 
   /**
-   * Returns what the store holds.
+   * Returns the size of the store.
    *
    * @throws The system's error if the store cannot be read.
    */
@@ -399,9 +415,10 @@ export class Checkpoints {
   }
 
   /**
-   * Brings the store within its limits: removes the oldest checkpoints, and contents that no other needs. The newest checkpoint stays.
+   * Reduces the store to its limits: deletes the oldest checkpoints, and contents that no other checkpoint needs. The
+   * newest checkpoint is kept.
    *
-   * @throws `AbortError` or `TimeoutError`; the store is whole then.
+   * @throws `AbortError` or `TimeoutError`; the store stays consistent.
    */
   async gc(options: CallOptions | null = {}): Promise<CollectedCheckpoints> {
     const { timeoutMs, signal } = check("Checkpoints.gc", CALL, options ?? {}) as CallOptions;

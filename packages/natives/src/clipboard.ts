@@ -18,7 +18,7 @@ export interface ClipboardImage {
 
 const desktops = new Map<string, DesktopClipboard>();
 
-/** Kept for as long as the process: the desktop has no copy of what was written. */
+/** Created once and kept until the process ends, because the desktop has no copy of the written text. */
 function desktop(): DesktopClipboard {
   const display = process.env["DISPLAY"] ?? "";
   let clipboard = desktops.get(display);
@@ -30,18 +30,18 @@ function termux(): boolean {
   return process.platform === "android" || Boolean(process.env["TERMUX_VERSION"]);
 }
 
-/** Writes to the terminal, if there is one that listens. */
+/** Writes to the terminal, if there is one. */
 async function toTerminal(text: string): Promise<void> {
   const out = process.stdout;
   if (!out.isTTY || !out.writable || out.destroyed) return;
   const sequence = osc52(text, process.env);
   if (sequence === undefined) return;
   await new Promise<void>((done) => {
-    // The terminal may close meanwhile; without a listener that would end the process.
+    // The terminal may close in the meantime, which would end the process without a listener.
     const lost = () => done();
     out.once("error", lost);
     out.write(sequence, (error) => {
-      // A failed write is reported twice; the event comes second.
+      // A failed write is reported twice, the second time as an event.
       if (!error) out.removeListener("error", lost);
       done();
     });
@@ -49,7 +49,7 @@ async function toTerminal(text: string): Promise<void> {
 }
 
 function toTermux(text: string): Promise<void> {
-  // Loaded here: on every other system it would cost each start 3 ms.
+  // Loaded on demand, because it would add 3 ms to each start on all other systems.
   const { execFile } = require("node:child_process") as typeof import("node:child_process");
   return new Promise((done) => {
     const child = execFile("termux-clipboard-set", { timeout: 3000 }, () => done());
@@ -59,9 +59,9 @@ function toTermux(text: string): Promise<void> {
 }
 
 /**
- * Copies text to every clipboard that can be reached: to the terminal's with OSC 52 if standard output is a terminal (through tmux and screen, up
- * to about 75 KB), and to Android's under Termux, else to the desktop's. The text stays in the desktop's clipboard while this process runs and
- * no other program writes to it.
+ * Copies text to every available clipboard: to the terminal's with OSC 52 if standard output is a terminal (through
+ * tmux and screen, up to about 75 KB), and to Android's under Termux, otherwise to the desktop's. The text stays in the
+ * desktop's clipboard while this process runs and no other program writes to it.
  *
  * @param text The text.
  * @returns A promise that never rejects.
@@ -72,7 +72,7 @@ function toTermux(text: string): Promise<void> {
  * ```
  */
 export async function copyToClipboard(text: string): Promise<void> {
-  // Best effort is the contract: a clipboard that cannot be had is no reason to fail.
+  // An unavailable clipboard is not an error.
   const ignored = () => {};
   if (typeof text !== "string") return;
   await toTerminal(text).catch(ignored);

@@ -9,7 +9,7 @@ export type Data = string | Uint8Array;
 
 const LIMIT = 100_000_000;
 
-/** The most of standard error that a message shows. */
+/** The maximum number of characters of standard error in a message. */
 const SHOWN = 2000;
 
 type Name = "stdout" | "stderr" | "all";
@@ -27,7 +27,7 @@ export class OutputBuffer {
     this.#limit = limit;
   }
 
-  /** Keeps a piece; of one that exceeds the limit as much as fits, and throws an error with all that was kept. */
+  /** Stores a piece. If it exceeds the limit, stores the part that fits and throws an error with the stored output. */
   push(stream: "stdout" | "stderr", data: Data, strip: boolean): void {
     const room = this.#limit - this.#size[stream];
     const isOver = data.length > room;
@@ -46,14 +46,14 @@ export class OutputBuffer {
     }
   }
 
-  /** The collected output. */
+  /** Returns the collected output. */
   result(strip: boolean): Record<Name, Data> {
     const of = (name: Name) => (this.#binary ? stripBytes(Buffer.concat(this.#bytes[name]), strip) : stripText(this.#text[name], strip));
     return { stdout: of("stdout"), stderr: of("stderr"), all: of("all") };
   }
 }
 
-/** The beginning of a piece, without half a character at its end. */
+/** Returns the beginning of a piece, without an incomplete character at its end. */
 function cut(data: Data, length: number): Data {
   if (typeof data !== "string") return data.subarray(0, length);
   const last = data.charCodeAt(length - 1);
@@ -70,7 +70,7 @@ function stripBytes(bytes: Uint8Array, strip: boolean): Uint8Array {
   return bytes.subarray(0, bytes.at(-2) === 13 ? -2 : -1);
 }
 
-/** The end of a command in words. */
+/** Describes how a command ended. */
 function ending({ exitCode, signal, timedOut, cancelled }: ShellRunResult): string {
   if (timedOut) return "Command timed out";
   if (cancelled) return "Command was cancelled";
@@ -82,8 +82,9 @@ function textOf(data: unknown): string {
 }
 
 /**
- * The failure of a command that was run with `reject: true`. Its `name` is `"CommandError"`, or `"TimeoutError"` and
- * `"AbortError"` where the time limit or the signal ended the command; `code` is `"ERR_COMMAND_FAILED"`, `"ERR_TIMEOUT"` or `"ABORT_ERR"`.
+ * The failure of a command that was run with `reject: true`. Its `name` is `"CommandError"`, or `"TimeoutError"` or
+ * `"AbortError"` if the time limit or the signal stopped the command. Its `code` is `"ERR_COMMAND_FAILED"`,
+ * `"ERR_TIMEOUT"` or `"ABORT_ERR"`.
  *
  * @example
  * ```js
@@ -98,21 +99,21 @@ function textOf(data: unknown): string {
 export class CommandError extends Error {
   /** The kind of the failure. */
   readonly code: "ERR_COMMAND_FAILED" | "ERR_TIMEOUT" | "ABORT_ERR";
-  /** The command, quoted as a shell reads it. */
+  /** The command, quoted for a shell. */
   readonly command: string;
-  /** The exit code; `undefined` where there is none. */
+  /** The exit code; `undefined` if there is none. */
   readonly exitCode: number | undefined;
-  /** The signal that ended the command, if one did. */
+  /** The signal that ended the command; `undefined` if there was none. */
   readonly signal: string | undefined;
-  /** The signal of the call ended it. */
+  /** True if the signal of the call stopped it. */
   readonly cancelled: boolean;
-  /** The time limit ended it. */
+  /** True if the time limit stopped it. */
   readonly timedOut: boolean;
-  /** Its standard output, where that was collected. */
+  /** Its standard output, if it was collected. */
   readonly stdout: string | Uint8Array | undefined;
-  /** Its standard error, where that was collected. */
+  /** Its standard error, if it was collected. */
   readonly stderr: string | Uint8Array | undefined;
-  /** Both, where they were collected. */
+  /** Both, if they were collected. */
   readonly all: string | Uint8Array | undefined;
 
   /**

@@ -1,10 +1,10 @@
 /**
- * The files that a compiled host carries within itself. Empty in the package; `npx sinew-embed` writes the compiled form
- * of this module before a host is compiled, and `npx sinew-embed --reset` makes it empty again.
+ * The files that are embedded in a compiled host. Empty in the package: `npx sinew-embed` writes the compiled form of
+ * this module before a host is compiled, and `npx sinew-embed --reset` empties it again.
  * @module
  */
 
-/** One file inside the host: an addon or the supervisor program. */
+/** An embedded file: an addon or the supervisor program. */
 export interface EmbeddedFile {
   /** Its file name, as in a platform package. */
   readonly name: string;
@@ -16,5 +16,5 @@ export interface EmbeddedFile {
   readonly read: () => Uint8Array;
 }
 
-/** Everything that the host carries for its platform. @internal */
+/** All embedded files for the host's platform. @internal */
 export const EMBEDDED: readonly EmbeddedFile[] = [];

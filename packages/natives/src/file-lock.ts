@@ -20,16 +20,17 @@ export interface FileLockOptions extends FileLockMode, CallOptions {}
 const TRY: Table = { shared: "boolean" };
 const ACQUIRE: Table = { ...TRY, timeoutMs: "u32", signal: "signal" };
 
-/** Those that are held: one that nobody refers to any more must not be collected, and so released. */
+/** The locks that are held. The references prevent the garbage collector from releasing them. */
 const held = new Set<FileLock>();
 
 /**
- * An advisory lock on a file: it keeps out those that ask for it, in this process, its workers and others, and nobody else. The system
- * releases it when the process ends, however that happens, so that nothing stale is left behind. It is the lock of `flock(2)`, with which the program
- * `flock` and others that use it take turns (on Windows `LockFileEx`, which also keeps others from reading the file).
+ * An advisory lock on a file: it excludes others that request the lock, in this process, its workers and other
+ * processes, and does not affect anyone else. The system releases it when the process ends in any way, so there are no
+ * stale locks. It is the lock of `flock(2)`, which the program `flock` also uses (on Windows `LockFileEx`, which also
+ * prevents others from reading the file).
  *
- * The file is created if it is missing, and never changed or deleted: deleting it would break the lock for others who wait. Lock the data
- * file itself or, if that file is replaced by renaming, a separate file next to it.
+ * The file is created if it is missing. It is never changed or deleted, because deleting it would break the lock for
+ * others that wait. Lock the data file itself or, if that file is replaced by renaming, a separate file next to it.
  *
  * @example
  * ```js

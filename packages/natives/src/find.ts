@@ -91,7 +91,7 @@ export async function fuzzyFind(options: FuzzyFindOptions): Promise<FuzzyFindRes
 }
 
 /**
- * Finds as {@link fuzzyFind} does, through another call of the addon.
+ * Does the same as {@link fuzzyFind} with another function of the addon.
  * @internal
  */
 export async function fuzzyFindBy(find: typeof native.fuzzyFind, options: FuzzyFindOptions): Promise<FuzzyFindResult> {

@@ -1,16 +1,16 @@
 /**
- * Lists of glob patterns as the addon reads them: one text, in which commas separate the patterns.
+ * Lists of glob patterns in the form of the addon: one text in which commas separate the patterns.
  * @module
  */
 
 import { sep } from "node:path";
 
 const windows = process.platform === "win32";
-/** An escaped character (`\` separates directories on Windows), a class that is closed on its level, or one character. */
+/** An escaped character (`\` separates directories on Windows), a complete class, or one character. */
 const TOKEN = windows ? /\[[!^]?\]?(?:\[:\w+:\]|[^\]/])*\]|[^]/g : /\\[^]|\[[!^]?\]?(?:\[:\w+:\]|\\[^]|[^\]/\\])*\]|[^]/g;
 const RANGE = /^(?:-?\d+\.\.-?\d+|[a-zA-Z]\.\.[a-zA-Z])(?:\.\.-?\d+)?$/;
 
-/** The tokens of a pattern, and the positions of the braces and commas that make alternatives. */
+/** Returns the tokens of a pattern, and the positions of the braces and commas that form alternatives. */
 function parse(pattern: string): { tokens: string[]; structure: Set<number> } {
   const tokens = pattern.match(TOKEN) ?? [];
   const structure = new Set<number>();
@@ -26,10 +26,12 @@ function parse(pattern: string): { tokens: string[]; structure: Set<number> } {
   return { tokens, structure };
 }
 
-/** A class that matches one character. It means the same on every system and is one token of the list. */
+/** Returns a class that matches one character. It has the same meaning on every system and is one token of the list. */
 const alone = (char: string) => (char === "\\" ? "[\\\\]" : `[${char}]`);
 
-/** One pattern as an item of the list: nothing in it separates, and braces without alternatives are literal. */
+/**
+ * Returns a pattern as an item of the list: commas in it do not separate, and braces without alternatives are literal.
+ */
 function item(pattern: string): string {
   const { tokens, structure } = parse(pattern);
   const last = tokens.length - 1;
@@ -42,19 +44,19 @@ function item(pattern: string): string {
     .join("");
 }
 
-/** The pattern that matches the text of another literally. */
+/** Returns the pattern that matches the text of another pattern literally. */
 function literal(pattern: string): string {
   return item(pattern.replace(/[*?[{}(,\\]/g, (char) => (char === "\\" && windows ? char : alone(char))));
 }
 
-/** The items for one pattern: an entry whose name is the pattern matches too, if the pattern can mean something else. */
+/** Returns the items for a pattern. An entry whose name equals the pattern matches too. */
 function items(pattern: string): string[] {
   const [, mark = "", body = ""] = /^(!(?!\())?([^]*)$/.exec(pattern) as RegExpExecArray;
   const all = body && /[[{(\\]/.test(body) ? [item(body), literal(body)] : [item(body)];
   return [...new Set(all)].map((one) => mark + one);
 }
 
-/** The patterns of a text in which commas outside of classes and alternatives separate. @internal */
+/** Splits a text into patterns at commas outside of classes and alternatives. @internal */
 export function splitPatterns(text: string): string[] {
   const { tokens, structure } = parse(text);
   const parts = [""];
@@ -65,7 +67,7 @@ export function splitPatterns(text: string): string[] {
   return parts.length === 1 ? [text] : parts.map((part) => part.trim()).filter(Boolean);
 }
 
-/** An absolute pattern below one of the directories as a relative one: their names may have braces and commas too. */
+/** Makes an absolute pattern below one of the directories relative. Their names may contain braces and commas too. */
 function relativePattern(pattern: string, roots: readonly string[]): string {
   const [, mark = "", body = ""] = /^(!(?!\())?([^]*)$/.exec(pattern) as RegExpExecArray;
   const written = body.split(sep).join("/");
@@ -74,11 +76,11 @@ function relativePattern(pattern: string, roots: readonly string[]): string {
 }
 
 /**
- * The text of a list that holds each of the patterns.
+ * Returns the text of a list with these patterns.
  * @param roots The absolute paths of the directory that is searched, with `/` between names and at the end.
  * @internal
  */
 export function joinPatterns(patterns: readonly string[], roots: readonly string[]): string {
-  // The addon drops blanks around an item, and finds an entry whose name is the whole list: no name has this in it.
+  // The addon removes blanks around an item, and matches an entry whose name is the whole list. No name contains this.
   return patterns.flatMap((pattern) => items(relativePattern(pattern, roots))).join(",\n\n");
 }

@@ -97,7 +97,7 @@ const SYNC: Table = {
 };
 const GLOB: Table = { ...SYNC, signal: "signal" };
 
-/** The patterns of `ignore`, negated; `dir/**` excludes the directory itself too. */
+/** Returns the negated patterns of `ignore`; `dir/**` excludes the directory itself too. */
 function ignored(call: string, patterns: string | readonly string[]): string[] {
   const list = typeof patterns === "string" ? splitPatterns(patterns) : patterns;
   const negated = list.find((pattern) => pattern.startsWith("!") && pattern[1] !== "(");
@@ -105,7 +105,10 @@ function ignored(call: string, patterns: string | readonly string[]): string[] {
   return list.flatMap((pattern) => (pattern.endsWith("/**") ? [`!${pattern}`, `!${pattern.slice(0, -3)}`] : [`!${pattern}`]));
 }
 
-/** The paths of a directory as absolute patterns begin with them: as it was passed, and without links. None if no pattern is absolute. */
+/**
+ * Returns the paths with which absolute patterns for a directory can begin: as passed, and with links resolved. Empty if
+ * no pattern is absolute.
+ */
 function rootsOf(path: string, patterns: readonly string[]): string[] {
   if (!patterns.some((pattern) => isAbsolute(pattern.replace(/^!/, "")))) return [];
   const given = resolve(path);
@@ -113,7 +116,7 @@ function rootsOf(path: string, patterns: readonly string[]): string[] {
   return [...new Set([given, real])].map((each) => `${each.split(sep).join("/")}/`.replace(/\/\/$/, "/"));
 }
 
-/** The checked options, as they cross to the addon. */
+/** Checks the options, and converts them for the addon. */
 function requestOf(call: string, options: GlobOptions): GlobRequest {
   const { pattern, ignore, onlyFiles, onlyDirectories, absolute, fileType, signal, ...rest } = options;
   const request = rest as GlobRequest;
@@ -124,7 +127,7 @@ function requestOf(call: string, options: GlobOptions): GlobRequest {
   types.delete(undefined);
   if (types.size > 1) throw Object.assign(new RangeError(`${call}: only one of fileType, onlyFiles and onlyDirectories can hold`), { code: "ERR_INVALID_ARG_VALUE" });
   for (const type of types) request.fileType = type as FileType;
-  // An empty array asks for nothing; an empty text is no pattern, and means the default.
+  // An empty array matches nothing; an empty text is not a pattern, and means the default.
   if (ignore !== undefined && ignore.length) {
     const wanted = typeof pattern === "string" ? splitPatterns(pattern || "*") : pattern;
     const list = [...(wanted ?? ["*"]), ...ignored(call, ignore)];
@@ -135,7 +138,7 @@ function requestOf(call: string, options: GlobOptions): GlobRequest {
   return request;
 }
 
-/** The prefix that makes paths absolute; empty where they are to stay relative. */
+/** Returns the prefix that makes paths absolute; empty if they stay relative. */
 function prefixOf({ absolute, path }: GlobOptions): string {
   if (!absolute) return "";
   const folder = resolve(path).split(sep).join("/");
@@ -152,7 +155,7 @@ function resultOf(options: GlobOptions, answer: GlobAnswer): GlobResult {
   return result;
 }
 
-/** A single file comes back as it was given. */
+/** Returns the path of a single file as it was passed. */
 function absolutePath(given: string, prefix: string, path: string): string {
   return path === given.split(sep).join("/") && statSync(given, { throwIfNoEntry: false })?.isFile() ? prefix.slice(0, -1) : prefix + path;
 }
@@ -197,7 +200,7 @@ export async function glob(
 }
 
 /**
- * Finds as {@link glob} does, through another call of the addon.
+ * Does the same as {@link glob} with another function of the addon.
  * @internal
  */
 export async function globBy(

@@ -28,9 +28,9 @@ export interface SearchOptions {
   offset?: number | undefined;
   /** Number of lines before and after each match, in mode `"content"`. Default: 0. */
   context?: number | undefined;
-  /** Number of lines before each match; beats `context`. */
+  /** Number of lines before each match. Default: the value of `context`. */
   contextBefore?: number | undefined;
-  /** Number of lines after each match; beats `context`. */
+  /** Number of lines after each match. Default: the value of `context`. */
   contextAfter?: number | undefined;
   /** Maximum length of a line, in characters. A longer line is cut to a part that contains the match. Default: 16 Mi; 0 means the same. */
   maxColumns?: number | undefined;
@@ -131,15 +131,15 @@ const GREP_SYNC: Table = {
 };
 const GREP: Table = { ...GREP_SYNC, signal: "signal" };
 
-/** The number of pieces of a result (of a megabyte each) that become rows at a stretch. */
+/** The number of pieces of a result, a megabyte each, that are converted to rows without a pause. */
 const PIECES = 2;
-/** The numbers of a file, a row and a context line, and the flag of a line that was cut. */
+/** The number of values per file, per row and per context line, and the flag of a cut line. */
 const FILE = 3;
 const ROW = 10;
 const CONTEXT = 3;
 const TRUNCATED = 1;
 
-/** Reads the columns that the core describes in `rows.rs`, in order. `start` makes a row of a file. */
+/** Reads the columns, which `rows.rs` describes, in order. `start` creates a row of a file. */
 function each<M extends SearchMatch & { matchCount?: number }>(
   { text, numbers }: Columns,
   start: (path: string, lineNumber: number, line: string, column: number, byteOffset: number) => M,
@@ -149,7 +149,7 @@ function each<M extends SearchMatch & { matchCount?: number }>(
   let read = 0;
   const at = (index: number) => numbers[index] as number;
   const slice = (units: number) => text.slice(read, (read += units));
-  // Each length comes twice, in bytes and in the units of a JavaScript string.
+  // Each length is stored twice: in bytes, and in the units of a JavaScript string.
   const lines = (count: number) => {
     const list: ContextLine[] = [];
     for (; count > 0; count--, next += CONTEXT) list.push({ lineNumber: at(next), line: slice(at(next + 2)) });
@@ -210,7 +210,7 @@ export async function grep(
 }
 
 /**
- * Searches as {@link grep} does, through another call of the addon.
+ * Does the same as {@link grep} with another function of the addon.
  * @internal
  */
 export async function grepBy(
@@ -228,7 +228,7 @@ export async function grepBy(
     : underSignal(signal, (abort) => search(request as GrepRequest, undefined, abort)));
   const matches: GrepMatch[] = [];
   for (const [index, piece] of answer.matches.entries()) {
-    // Millions of rows take seconds to make: other work has its turn between the pieces.
+    // Creating millions of rows takes seconds, so other work can run between the pieces.
     if (index % PIECES === PIECES - 1) await new Promise((resolve) => setImmediate(resolve));
     each(piece, inFile, (match) => matches.push(match));
   }
@@ -298,8 +298,8 @@ export function searchContent(content: string | Uint8Array, options: SearchOptio
 export const search = searchContent;
 
 /**
- * Returns whether a pattern matches anywhere in a text. `^` and `$` are the ends of the text, with `multiline` those of its
- * lines. Throws for a pattern that cannot be used.
+ * Returns whether a pattern matches anywhere in a text. `^` and `$` match at the ends of the text; with `multiline`, at
+ * the ends of its lines. Throws for an invalid pattern.
  *
  * @example
  * ```js

@@ -42,7 +42,7 @@ const COLORS: Table = {
   type: "string", operator: "string", punctuation: "string", inserted: "string", deleted: "string",
 };
 
-/** The language to look up; none is one that is not known. */
+/** Returns the language to look up; a missing one becomes an unknown one. */
 function language(call: string, lang: string | null | undefined): string {
   return lang === undefined || lang === null ? "" : text(`${call}: lang`, lang);
 }

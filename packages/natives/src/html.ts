@@ -45,7 +45,11 @@ export async function htmlToMarkdown(html: string, options: HtmlToMarkdownOption
   return underSignal(signal, (abort) => native.htmlToMarkdown(page, rest, abort));
 }
 
-/** Reads a page into the columns that `sinew_html::Nodes` describes: for the drop-in of turndown, which may import nothing but the joined file. @internal */
+/**
+ * Parses a page into the columns that `sinew_html::Nodes` describes. Exported for the replacement of turndown, which can
+ * only import the bundled file.
+ * @internal
+ */
 export function htmlNodes(html: string): HtmlNodes {
   return native.htmlNodes(html);
 }

@@ -21,7 +21,7 @@ import { type Table, bytes as checkBytes, options as check, count, illegal, rang
 export enum ImageFormat {
   /** PNG, 8 bits per sample: keeps every pixel. */
   PNG = 0,
-  /** JPEG; transparency is laid on white. */
+  /** JPEG; transparency is blended with white. */
   JPEG = 1,
   /** WebP, lossless. */
   WEBP = 2,
@@ -48,7 +48,7 @@ export enum SamplingFilter {
   CatmullRom = 3,
   /** Soft. */
   Gaussian = 4,
-  /** The sharpest; best for making pictures smaller. */
+  /** The sharpest; best for reducing the size. */
   Lanczos3 = 5,
 }
 
@@ -92,7 +92,7 @@ const CALL: Table = { timeoutMs: "u32", signal: "signal" };
 const TERMINAL: Table = { columns: "u32", rows: "u32", id: "u32", ...CALL };
 const FIT: Table = { maxWidth: "u32", maxHeight: "u32", maxBytes: "u32", format: "u32", ...CALL };
 
-/** The number of a format; the core knows which of them there are. */
+/** Checks that a format is a number; the core rejects unknown numbers. */
 function formatOf(where: string, format: unknown): number {
   if (typeof format !== "number") throw typeError(where, "an ImageFormat", format);
   if (!(format in ImageFormat)) throw Object.assign(new RangeError(`Invalid image format: ${format}`), { code: "ERR_INVALID_ARG_VALUE" });
@@ -168,12 +168,12 @@ export class PhotonImage {
   /**
    * Returns a part of the image.
    *
-   * @param left The pixels left of it.
-   * @param top The rows above it.
-   * @param width Its pixels in a row.
-   * @param height Its rows.
-   * @throws `RangeError` for a number that is negative or not whole; `ERR_INVALID_ARG_VALUE` for a part that is empty or not within
-   *   the picture.
+   * @param left The number of pixels to the left of it.
+   * @param top The number of rows above it.
+   * @param width Its width in pixels.
+   * @param height Its height in pixels.
+   * @throws `RangeError` for a number that is negative or not whole; `ERR_INVALID_ARG_VALUE` for a part that is empty
+   *   or not within the image.
    */
   async crop(left: number, top: number, width: number, height: number): Promise<PhotonImage> {
     const [x, y, across, down] = [count("crop: left", left), count("crop: top", top), count("crop: width", width), count("crop: height", height)];
@@ -183,13 +183,13 @@ export class PhotonImage {
   /**
    * Puts the image on a canvas of one color.
    *
-   * @param left The pixels left of it.
-   * @param top The rows above it.
-   * @param width The canvas's pixels in a row.
-   * @param height The canvas's rows.
+   * @param left The number of pixels to the left of the image.
+   * @param top The number of rows above the image.
+   * @param width The width of the canvas in pixels.
+   * @param height The height of the canvas in pixels.
    * @param colour Red, green, blue and opacity, 0–255 each. Default: transparent.
-   * @throws `RangeError` for a number that is negative or not whole, or above 255 in a colour; `ERR_INVALID_ARG_VALUE` for a canvas in
-   *   which the picture does not lie.
+   * @throws `RangeError` for a number that is negative or not whole, or a colour value above 255;
+   *   `ERR_INVALID_ARG_VALUE` if the image is not within the canvas.
    */
   async extend(left: number, top: number, width: number, height: number, colour: readonly [number, number, number, number] = [0, 0, 0, 0]): Promise<PhotonImage> {
     const [x, y, across, down] = [count("extend: left", left), count("extend: top", top), count("extend: width", width), count("extend: height", height)];
@@ -205,8 +205,8 @@ export class PhotonImage {
   /**
    * Rotates and mirrors the image.
    *
-   * @param orientation The number of an EXIF orientation: 2 mirrors left and right, 4 top and bottom; 6 turns by 90°, 3 by 180°, 8 by 270°,
-   *   clockwise.
+   * @param orientation The number of an EXIF orientation: 2 mirrors left and right, 4 top and bottom; 6 rotates by 90°,
+   *   3 by 180°, 8 by 270°, clockwise.
    * @throws `RangeError` for a number that is not whole, or not 1–8.
    */
   async orient(orientation: number): Promise<PhotonImage> {

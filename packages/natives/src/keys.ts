@@ -1,8 +1,8 @@
 /**
- * Keys: what a terminal sends when one is pressed.
+ * Parses keys: the sequences that a terminal sends when a key is pressed.
  *
- * Each sequence that terminals send most has its place in a table here, which holds the addon's answer; all others
- * cross each time.
+ * The most frequent sequences have an index in a table that caches the addon's answers. All others are passed to the
+ * addon each time.
  * @module
  */
 import { native } from "./loader.js";
@@ -18,36 +18,37 @@ import { text as string, typeError } from "./options.js";
  * ```
  */
 export enum KeyEventType {
-  /** It went down. */
+  /** The key was pressed. */
   Press = 1,
-  /** It is held. */
+  /** The key is held down. */
   Repeat = 2,
-  /** It went up. */
+  /** The key was released. */
   Release = 3,
 }
 
 /** The fields of a sequence of Kitty's keyboard protocol. */
 export interface ParsedKittyResult {
   /**
-   * The key's code point. Keys that are sent by letter or number have their own: up -1, down -2, right -3, left -4,
-   * delete -10, insert -11, pageUp -12, pageDown -13, home -14, end -15; others the protocol's.
+   * The key's code point. Keys that are encoded as a letter or number have special values: up -1, down -2, right -3,
+   * left -4, delete -10, insert -11, pageUp -12, pageDown -13, home -14, end -15. All others have the value of the
+   * protocol.
    */
   codepoint: number;
-  /** The character with shift. */
+  /** The character that the key types with shift. */
   shiftedKey?: number;
-  /** The key at this place of a US keyboard. */
+  /** The key at the same position of a US keyboard. */
   baseLayoutKey?: number;
   /** Bits: shift 1, alt 2, ctrl 4, super 8, hyper 16, meta 32, caps lock 64, num lock 128. */
   modifier: number;
-  /** Absent when the sequence does not say. */
+  /** The type of the event; absent if the sequence does not contain it. */
   eventType?: KeyEventType;
 }
 
-/** Modifier names by the addon's bits, in the order they are written. */
+/** Modifier names by the addon's bits, in output order. */
 const MODIFIERS: readonly (readonly [number, string])[] = [[4, "ctrl+"], [1, "shift+"], [2, "alt+"], [8, "super+"]];
 const PREFIXES = Array.from({ length: 16 }, (_, bits) => MODIFIERS.map(([bit, name]) => (bits & bit ? name : "")).join(""));
 
-/** Codes from here on are names. */
+/** Codes from this value on represent named keys. */
 const FIRST_NAMED = 0x110000;
 
 let names: readonly string[] | undefined;
@@ -59,7 +60,7 @@ function idOf(packed: number): string | null {
   return PREFIXES[(packed >>> 24) & 15]! + (code < FIRST_NAMED ? String.fromCodePoint(code) : names[code - FIRST_NAMED]!);
 }
 
-// Places are numbered without looking at the table: ASCII alone, with ESC, with CSI, with SS3; `CSI 1;m<letter>`; and with
+// The index of a sequence is computed from its form: ASCII alone, after ESC, CSI or SS3; `CSI 1;m<letter>`; and with
 // one or two numbers, `CSI n;m~` and `CSI n;mu`.
 const MODIFIER_VALUES = 17;
 const NUMBERS = 128;
@@ -68,7 +69,7 @@ const TILDE_AT = LETTER_AT + 128 * MODIFIER_VALUES;
 const UNICODE_AT = TILDE_AT + NUMBERS * MODIFIER_VALUES;
 const PLACES = UNICODE_AT + NUMBERS * MODIFIER_VALUES;
 
-/** The place of a sequence in the table, or -1. */
+/** Returns the index of a sequence in the table, or -1. */
 function placeOf(data: string): number {
   const length = data.length;
   const first = data.charCodeAt(0);
@@ -88,7 +89,7 @@ function placeOf(data: string): number {
     if (digit < 0 || digit > 9) break;
     number = number * 10 + digit;
   }
-  // One spelling for each place: `CSI 1;5A`, not `CSI 01;05A`.
+  // Each index has one spelling: `CSI 1;5A`, not `CSI 01;05A`.
   if (at === 2 || number >= NUMBERS || data.charCodeAt(2) === 0x30) return -1;
   if (at < length - 1) {
     const start = at + 1;
@@ -105,14 +106,14 @@ function placeOf(data: string): number {
   return number === 1 && modifier > 0 ? LETTER_AT + last * MODIFIER_VALUES + modifier : -1;
 }
 
-/** The addon's bit for a sequence that matches more ids than its own. */
+/** The addon's bit for a sequence that matches several ids. */
 const AMBIGUOUS = 0x80000000;
 
-/** The addon's answers for one mode, by place. */
+/** The addon's answers for one mode, by index. */
 interface Table {
-  /** `undefined` until the sequence is met. */
+  /** `undefined` until the sequence is first parsed. */
   readonly ids: (string | null | undefined)[];
-  /** 1 where a sequence matches more ids than its own. */
+  /** 1 for a sequence that matches several ids. */
   readonly ambiguous: Uint8Array;
 }
 
@@ -126,7 +127,7 @@ function ask(table: Table, place: number, data: string): string | null {
   return (table.ids[place] = idOf(packed));
 }
 
-/** Every id that `parseKey` gives for ASCII and named keys; another spelling needs the addon. */
+/** Every id that `parseKey` returns for ASCII and named keys; the addon handles other spellings. */
 let written: ReadonlySet<string> | undefined;
 
 function writtenIds(): ReadonlySet<string> {
@@ -142,13 +143,13 @@ function flag(call: string, value: boolean | null | undefined): boolean {
 }
 
 /**
- * The id of the key that `data` is: `a`, `ctrl+c`, `shift+alt+pageUp`. Modifiers stand in the order
- * `ctrl+shift+alt+super`, letters are small, a capital is `shift+` and its letter.
+ * Returns the id of the key that `data` represents: `a`, `ctrl+c`, `shift+alt+pageUp`. Modifiers are in the order
+ * `ctrl+shift+alt+super`. Letters are lower case; a capital letter is `shift+` and its letter.
  *
- * @param data - One whole sequence, as a `StdinBuffer` gives it.
- * @param kittyActive - Whether the terminal took Kitty's keyboard protocol. Default false.
- * @returns `null` for a release, a modifier alone, mouse, focus, replies, and whatever is not understood; with Kitty's
- *   protocol also for an ESC before a character, which is alt without it.
+ * @param data - One complete sequence, as a `StdinBuffer` emits it.
+ * @param kittyActive - True if the terminal has enabled Kitty's keyboard protocol. Default false.
+ * @returns `null` for a release, a modifier alone, mouse, focus, replies, and unknown sequences; with Kitty's protocol
+ *   also for an ESC before a character, which means alt without it.
  * @throws TypeError for an argument of the wrong type.
  * @example
  * ```js
@@ -169,12 +170,13 @@ export function parseKey(data: string, kittyActive?: boolean): string | null {
 }
 
 /**
- * Returns whether `data` is a press of the key `keyId`. Modifiers may stand in any order and case, `esc` and `return` are known.
- * A sequence that several keys send matches each: where Kitty's protocol is off a tab is also `ctrl+i`, a line feed `ctrl+j`,
- * a carriage return `ctrl+m` and 0x08 `ctrl+h`. A key of another script also matches by its place on the keyboard.
+ * Returns whether `data` is a press of the key `keyId`. Modifiers can be in any order and case; `esc` and `return` are
+ * accepted. A sequence that several keys send matches each of them: without Kitty's protocol, a tab is also `ctrl+i`, a
+ * line feed `ctrl+j`, a carriage return `ctrl+m` and 0x08 `ctrl+h`. A key of another script also matches by its
+ * position on the keyboard.
  *
- * @param kittyActive - Whether the terminal took Kitty's keyboard protocol. Default false.
- * @returns False also for an id that names no key, and for all sequences for which {@link parseKey} gives `null`.
+ * @param kittyActive - True if the terminal has enabled Kitty's keyboard protocol. Default false.
+ * @returns False also for an unknown id, and for all sequences for which {@link parseKey} returns `null`.
  * @throws TypeError for an argument of the wrong type.
  * @example
  * ```js
@@ -198,7 +200,8 @@ export function matchesKey(data: string, keyId: string, kittyActive?: boolean): 
 }
 
 /**
- * The fields of a sequence of Kitty's protocol: `CSI … u`, `CSI … ~`, `CSI 1;m<letter>`; `null` for anything else.
+ * Returns the fields of a sequence of Kitty's protocol: `CSI … u`, `CSI … ~`, `CSI 1;m<letter>`; `null` for anything
+ * else.
  *
  * @throws TypeError when `data` is not a string.
  * @example
@@ -213,7 +216,7 @@ export function parseKittySequence(data: string): ParsedKittyResult | null {
 
 /**
  * Returns whether `data` is a press of `codepoint` with `modifier` (the bits of {@link ParsedKittyResult}; lock keys are
- * ignored). The base layout counts where the pressed key is not an ASCII letter or symbol.
+ * ignored). If the pressed key is not an ASCII letter or symbol, the base layout is compared.
  *
  * @throws TypeError for an argument of the wrong type.
  * @example
@@ -226,14 +229,14 @@ export function matchesKittySequence(data: string, codepoint: number, modifier: 
   string("matchesKittySequence: data", data);
   if (typeof codepoint !== "number") throw typeError("matchesKittySequence: codepoint", "a number", codepoint);
   if (typeof modifier !== "number") throw typeError("matchesKittySequence: modifier", "a number", modifier);
-  // No sequence holds other numbers than these.
+  // Sequences contain no other numbers.
   if ((codepoint | 0) !== codepoint || modifier >>> 0 !== modifier) return false;
   return native.matchesKittySequence(data, codepoint, modifier);
 }
 
 /**
- * Returns whether `data` is the key `keyName` in a form from before any protocol: a single byte, ESC and a key, the tables of
- * xterm, rxvt and the Linux console.
+ * Returns whether `data` is the key `keyName` in a form without a keyboard protocol: a single byte, ESC and a key, or a
+ * sequence of xterm, rxvt or the Linux console.
  *
  * @throws TypeError for an argument of the wrong type.
  * @example

@@ -1,19 +1,21 @@
 /**
- * Looks at the head of an addon before the system maps it: a file that was cut short ends the process with SIGBUS when it is
- * mapped, and one of another platform is refused with a message that does not say so.
+ * Checks the header of an addon before the system maps it. Mapping a truncated file ends the process with SIGBUS, and
+ * the system's error for a file of another platform does not name the cause.
  * @module
  */
 import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 
-/** The platform and size that the head of a file states. */
+/** The platform and size in the header of a file. */
 interface Head {
-  /** `process.platform` and `process.arch` joined by `-`; either is `?` where it is none of those that Sinew knows. */
+  /** `process.platform` and `process.arch`, joined by `-`; `?` replaces a value that Sinew does not support. */
   readonly tag: string;
-  /** The size that the file must have at least. */
+  /** The minimum size of the file. */
   readonly size: number;
 }
 
-/** Program headers, load commands and section tables of an addon fit; those of ours are under 3 KiB. */
+/**
+ * Enough for the program headers, load commands and section tables of an addon; those of Sinew need less than 3 KiB.
+ */
 const HEAD_BYTES = 16384;
 
 const ELF_MACHINES: Record<number, string> = { 62: "x64", 183: "arm64" };
@@ -21,8 +23,8 @@ const MACH_MACHINES: Record<number, string> = { 0x01000007: "x64", 0x0100000c: "
 const PE_MACHINES: Record<number, string> = { 0x8664: "x64", 0xaa64: "arm64" };
 
 /**
- * Returns the reason why the file at `path` cannot be loaded for `tag`, or nothing.
- * @throws When the file cannot be opened or read.
+ * Returns the reason why the file at `path` cannot be loaded for `tag`; undefined if there is none.
+ * @throws If the file cannot be opened or read.
  * @internal
  */
 export function binaryFault(path: string, tag: string): string | undefined {
@@ -36,11 +38,11 @@ export function binaryFault(path: string, tag: string): string | undefined {
       const word = Buffer.alloc(4);
       return readSync(fd, word, 0, 4, at) === 4 ? word.readUInt32LE(0) : 0;
     });
-    // A head that goes on behind what was read is the system's to judge.
+    // If the header is longer than the bytes that were read, the system decides.
     if (head === "cut" && size > HEAD_BYTES) return undefined;
     if (head === "cut") return `truncated: its head is not whole in ${size} bytes; install it again`;
     if (!head) return "not a library of any known platform; install it again";
-    // The head does not name the C library.
+    // The header does not contain the C library.
     if (head.tag !== tag.replace(/-musl$/, "")) return `wrong platform: built for ${head.tag}, needed for ${tag}`;
     if (head.size > size) return `truncated: it has ${size} of at least ${head.size} bytes; install it again`;
     return undefined;
@@ -49,7 +51,7 @@ export function binaryFault(path: string, tag: string): string | undefined {
   }
 }
 
-/** Reads the 32-bit number at an offset of the file; 0 behind its end. */
+/** Reads the 32-bit number at an offset of the file; 0 beyond its end. */
 type Word = (at: number) => number;
 
 function read(bytes: Buffer, word: Word): Head | "cut" | undefined {
@@ -65,7 +67,7 @@ function read(bytes: Buffer, word: Word): Head | "cut" | undefined {
   return undefined;
 }
 
-/** A 64-bit little-endian ELF: segments, and the section table, which stands last. */
+/** Reads a 64-bit little-endian ELF file: its segments, and the section table at its end. */
 function elf(bytes: Buffer): Head | undefined {
   if (bytes[4] !== 2 || bytes[5] !== 1) return { tag: "linux-?", size: 0 };
   const arch = ELF_MACHINES[bytes.readUInt16LE(18)] ?? "?";
@@ -78,7 +80,7 @@ function elf(bytes: Buffer): Head | undefined {
   return { tag: `linux-${arch}`, size };
 }
 
-/** A 64-bit Mach-O: the extents of its segments. */
+/** Reads a 64-bit Mach-O file: the extents of its segments. */
 function mach(bytes: Buffer): Head {
   const SEGMENT_64 = 0x19;
   let size = 0;
@@ -92,14 +94,16 @@ function mach(bytes: Buffer): Head {
   return { tag: `darwin-${MACH_MACHINES[bytes.readUInt32LE(4)] ?? "?"}`, size };
 }
 
-/** A Windows library: the extents of its sections, and of the symbols and their names that lie behind them until it is stripped. */
+/**
+ * Reads a Windows library: the extents of its sections, and of the symbols and names after them if it is not stripped.
+ */
 function pe(bytes: Buffer, word: Word): Head | undefined {
   const at = bytes.readUInt32LE(60);
   if (bytes.readUInt32BE(at) !== 0x50450000) return undefined;
   const sections = at + 24 + bytes.readUInt16LE(at + 20);
   const symbols = bytes.readUInt32LE(at + 12);
   const names = symbols + bytes.readUInt32LE(at + 16) * 18;
-  // The names begin with their own length.
+  // The table of names begins with its length.
   let size = symbols ? names + Math.max(4, word(names)) : 0;
   for (let i = 0; i < bytes.readUInt16LE(at + 6); i++) {
     const section = sections + i * 40;

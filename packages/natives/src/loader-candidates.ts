@@ -1,5 +1,5 @@
 /**
- * The places where an addon may be, in the order in which they are tried.
+ * The locations of the addon, in the order in which they are tried.
  * @module
  */
 import { existsSync } from "node:fs";
@@ -10,41 +10,44 @@ import type * as Extract from "./loader-extract.js";
 import { VERSION } from "./loader-version.js";
 import type { Variant } from "./variant.js";
 
-/** One place to look in. @internal */
+/** One location. @internal */
 export interface Candidate {
   /** The file or module, for the report. */
   readonly what: string;
-  /** The file's path. Throws the reason where there is none. */
+  /** Returns the file's path. Throws the reason if there is none. */
   readonly find: () => string;
 }
 
-/** Inside a program compiled by Bun the path of every module begins with one of these. */
+/** Inside a program compiled by Bun, the path of every module begins with one of these. */
 const BUN_ROOTS = ["/$bunfs/", "B:\\~BUN\\", "B:/~BUN/"];
 
-/** True when Bun compiled the program. The main module tells: a bundler writes the paths of its own machine for `__filename`. */
+/**
+ * True if Bun compiled the program. Uses the main module, because bundlers replace `__filename` by paths of their
+ * machine.
+ */
 const IN_BUN_PROGRAM = BUN_ROOTS.some((root) => (globalThis as { Bun?: { main?: string } }).Bun?.main?.startsWith(root));
 
-/** This file, or the bundle that holds it; undefined inside a compiled program and where a bundler hid it. */
+/** This file, or the bundle that contains it; undefined inside a compiled program, and if a bundler hides it. */
 const HERE = [typeof __filename === "string" ? __filename : undefined, process.argv[1]].find(
   (path) => !IN_BUN_PROGRAM && path !== undefined && existsSync(path),
 );
 
-/** The bundle that holds this code; undefined in the package itself and inside a compiled program. @internal */
+/** The bundle that contains this code; undefined in the package itself and inside a compiled program. @internal */
 export const BUNDLE: string | undefined = HERE !== undefined && !existsSync(join(dirname(HERE), "loader-extract.js")) ? HERE : undefined;
 
-/** `require` as this file sees it: what the runtime and its package manager resolve. @internal */
+/** The `require` of this file, which resolves like the runtime and its package manager. @internal */
 export const load: NodeJS.Require = createRequire(HERE ?? process.execPath);
 
 function isNodeProgram(): boolean {
   try {
     return (load("node:sea") as { isSea(): boolean }).isSea();
   } catch {
-    // Runtimes without the module compile no such program.
+    // Runtimes without this module cannot compile such programs.
     return false;
   }
 }
 
-/** Returns whether package and host are one executable. @internal */
+/** Returns true if the package and the host are one executable. @internal */
 export function isCompiled(env: NodeJS.ProcessEnv): boolean {
   return Boolean(env["SINEW_COMPILED"]) || IN_BUN_PROGRAM || (EMBEDDED.length > 0 && isNodeProgram());
 }
@@ -59,12 +62,12 @@ function file(path: string): Candidate {
   };
 }
 
-/** Loaded where a host is compiled: its imports would cost everybody else 4 ms. */
+/** Loaded only in compiled hosts, because its imports would add 4 ms to every other start. */
 function extraction(): typeof Extract {
   return require("./loader-extract.js") as typeof Extract;
 }
 
-/** A file of a folder of ours, after what the host carries was written there. */
+/** Returns a file in a directory of Sinew, after the embedded files were extracted there. */
 function extracted(name: string, base: () => string): Candidate {
   let what = `${name} (embedded)`;
   return {
@@ -81,13 +84,13 @@ function extracted(name: string, base: () => string): Candidate {
   };
 }
 
-/** The file name of the program under which shells and terminals run. @internal */
+/** Returns the file name of the supervisor program of shells and terminals. @internal */
 export function supervisorName(platform: string): string {
   return platform === "win32" ? "sinew-shell-host.exe" : "sinew-shell-host";
 }
 
 /**
- * All candidates for a tag and its variants (none where the platform has one build).
+ * Yields all candidates for a tag and its variants (none if the platform has only one build).
  * @internal
  */
 export function* candidates(tag: string, variants: readonly Variant[], env: NodeJS.ProcessEnv): Generator<Candidate> {
@@ -98,7 +101,7 @@ export function* candidates(tag: string, variants: readonly Variant[], env: Node
   if (isCompiled(env)) {
     const data = () => join(extraction().dataFolder(process.platform, env), "sinew");
     for (const name of names) yield extracted(name, data);
-    // Only what the host carries goes there; nothing is taken that somebody else may have put there.
+    // Only embedded files are used from there, because other users may have created other files.
     for (const name of names) if (EMBEDDED.some((each) => each.name === name)) {
       yield extracted(name, () => extraction().privateTemporary());
     }

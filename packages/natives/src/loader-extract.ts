@@ -1,9 +1,9 @@
 /**
- * Writes the files that a compiled host carries to a folder from which the system can load them.
+ * Extracts the embedded files of a compiled host to a directory from which the system can load them.
  *
- * A file is written under a name of its own, synced and renamed, so that whoever looks meanwhile sees the old file, the new one
- * or none. After the first check of its digest its time of change is set to a value made of the digest: as long as size
- * and time agree, it is taken as whole without being read again.
+ * A file is written under a unique name, synced and renamed, so that other processes see the old file, the new one or
+ * none. After its digest was checked once, its modification time is set to a value derived from the digest. As long as
+ * size and time match, the file counts as complete without being read again.
  * @module
  */
 import { createHash } from "node:crypto";
@@ -13,11 +13,11 @@ import { isAbsolute, join } from "node:path";
 import { threadId } from "node:worker_threads";
 import type { EmbeddedFile } from "./embedded.js";
 
-/** A part that is older is of a process that died while it wrote. */
+/** An older partial file belongs to a process that ended while it was writing. */
 const STALE_PART_MS = 3_600_000;
 
 /**
- * The folder in which programs of this user keep data.
+ * Returns the directory for data of this user's programs.
  * @internal
  */
 export function dataFolder(platform: string, env: NodeJS.ProcessEnv): string {
@@ -28,8 +28,9 @@ export function dataFolder(platform: string, env: NodeJS.ProcessEnv): string {
 }
 
 /**
- * A folder of this user alone below the system's temporary one, for a home that is read-only or may hold no programs.
- * @throws Where somebody else owns the folder or may write to it.
+ * Returns a private directory below the system's temporary one, in case the home directory is read-only or programs in
+ * it cannot be executed.
+ * @throws If another user owns the directory or can write to it.
  * @internal
  */
 export function privateTemporary(): string {
@@ -43,7 +44,7 @@ export function privateTemporary(): string {
   return folder;
 }
 
-/** Seconds since 1970 that stand for a digest: any value that a real change would hardly give. */
+/** Returns a modification time, in seconds, derived from a digest. Real changes are unlikely to have this time. */
 function mark(file: EmbeddedFile): number {
   return parseInt(file.sha256.slice(0, 7), 16) + 1;
 }
@@ -52,7 +53,7 @@ function digest(bytes: Uint8Array): string {
   return createHash("sha256").update(bytes).digest("hex");
 }
 
-/** Returns whether the file at `path` is the embedded one. Costs one `stat` when its mark is set. */
+/** Returns whether the file at `path` is the embedded one. Needs one `stat` if its modification time is set. */
 function whole(path: string, file: EmbeddedFile): boolean {
   const stat = fs.statSync(path, { throwIfNoEntry: false });
   if (!stat?.isFile() || stat.size !== file.size) return false;
@@ -61,7 +62,7 @@ function whole(path: string, file: EmbeddedFile): boolean {
   try {
     fs.utimesSync(path, mark(file), mark(file));
   } catch {
-    // A read-only folder, or another owner: the file is whole all the same, and will be read again the next time.
+    // The directory is read-only, or has another owner. The file is complete anyway, and is read again the next time.
   }
   return true;
 }
@@ -84,26 +85,26 @@ function write(path: string, file: EmbeddedFile): void {
     fs.renameSync(part, path);
   } catch (cause) {
     fs.rmSync(part, { force: true });
-    // Windows refuses to replace a file that is loaded: fine when another process has just written the same.
+    // Windows does not replace a loaded file, which is fine if another process has just written the same content.
     if (!whole(path, file)) throw cause;
   }
 }
 
-/** Removes what a process left that was killed while it wrote. */
+/** Removes partial files of processes that were killed while writing. */
 function sweep(folder: string): void {
   const limit = Date.now() - STALE_PART_MS;
   for (const name of fs.readdirSync(folder)) {
     if (!name.endsWith(".part")) continue;
     const path = join(folder, name);
     const stat = fs.statSync(path, { throwIfNoEntry: false });
-    // The change time: the time of writing is the mark from early on.
+    // Uses the change time, because the modification time may already be the derived one.
     if (stat && stat.ctimeMs < limit) fs.rmSync(path, { force: true });
   }
 }
 
 /**
- * Makes `folder` hold every one of `files`, whole. Files that are there already are not written again.
- * @throws When the folder or a file cannot be written.
+ * Ensures that `folder` contains all `files` completely. Existing complete files are not written again.
+ * @throws If the directory or a file cannot be written.
  * @internal
  */
 export function extract(folder: string, files: readonly EmbeddedFile[]): void {

@@ -1,38 +1,44 @@
 /**
- * Names the platform of this process as the packages do, and every platform that a release has an addon for.
+ * The platform tag of this process, and the tags of all platforms with an addon.
  * @module
  */
 import { closeSync, openSync, readSync } from "node:fs";
 
-/** The tags of all platform packages. A test holds them equal to the scripts' table. @internal */
+/** The tags of all platform packages. A test checks that they equal the table of the scripts. @internal */
 export const SUPPORTED: readonly string[] = [
   "linux-x64", "linux-x64-musl", "linux-arm64", "linux-arm64-musl", "darwin-x64", "darwin-arm64", "win32-x64",
 ];
 
-/** An ELF head, its program headers and the name of its interpreter fit. */
+/** Enough for an ELF header, its program headers and the name of its interpreter. */
 const HEAD_BYTES = 4096;
 const INTERPRETER = 3;
 const UNKNOWN = "of unknown version";
 
-/** The tag of this process: `process.platform` and `process.arch`, and `musl` where that is the C library. @internal */
+/**
+ * Returns the tag of this process: `process.platform` and `process.arch`, and `musl` if that is its C library.
+ * @internal
+ */
 export function platformTag(): string {
   const tag = `${process.platform}-${process.arch}`;
   return process.platform === "linux" && isMusl() ? `${tag}-musl` : tag;
 }
 
-/** The C library of this process in words, for errors: a report takes milliseconds. @internal */
+/**
+ * Describes the C library of this process for errors. Only used for them, because a report takes milliseconds.
+ * @internal
+ */
 export function libc(): string {
   if (process.platform !== "linux") return "";
   return isMusl() ? " (musl)" : ` (glibc ${glibcVersion() ?? UNKNOWN})`;
 }
 
-/** The loader that the running program asks for tells its C library; where it names none, the runtime's report does. */
+/** Detects musl by the dynamic loader of the running program or, if it has none, by the runtime's report. */
 function isMusl(): boolean {
   const name = interpreter(process.execPath);
   return name === undefined ? glibcVersion() === undefined : /\/ld-musl[^/]*$/.test(name);
 }
 
-/** The path of the dynamic loader that an ELF program asks for; undefined for any other file. */
+/** Returns the path of the dynamic loader of an ELF program; undefined for any other file. */
 function interpreter(path: string): string | undefined {
   const bytes = Buffer.alloc(HEAD_BYTES);
   try {
@@ -52,24 +58,24 @@ function interpreter(path: string): string | undefined {
       return end <= bytes.length ? bytes.toString("latin1", from, end - 1) : undefined;
     }
   } catch {
-    // A program that was replaced while it runs, or whose headers lie elsewhere.
+    // The program was replaced while it runs, or its headers are elsewhere.
   }
   return undefined;
 }
 
-/** The version of glibc as the runtime reports it; undefined without glibc. */
+/** Returns the version of glibc from the runtime's report; undefined without glibc. */
 function glibcVersion(): string | undefined {
   try {
     return reportedVersion();
   } catch {
-    // Deno refuses a report without `--allow-sys`.
+    // Deno does not allow reports without `--allow-sys`.
     return UNKNOWN;
   }
 }
 
 function reportedVersion(): string | undefined {
   const report = process.report;
-  // Without this a report looks up the name of every open connection.
+  // Without this, a report resolves the host name of every open connection.
   const before = (report as { excludeNetwork?: boolean }).excludeNetwork;
   Object.assign(report, { excludeNetwork: true });
   const { header } = report.getReport() as { header?: { glibcVersionRuntime?: string } };

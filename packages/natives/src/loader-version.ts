@@ -1,6 +1,6 @@
 /**
- * The version that an addon must carry. Written out, because a bundle of the package has no `package.json` beside it; a test
- * holds it equal to the package's.
+ * The version that an addon must have. It is a constant, because a bundle of the package has no `package.json` next to
+ * it; a test checks that it equals the version of the package.
  * @module
  */
 

@@ -1,5 +1,5 @@
 /**
- * Finds the addon for this platform, loads it and checks that it is whole and of this version.
+ * Finds the addon for this platform, loads it, and checks that it is complete and has this version.
  * @module
  */
 import { existsSync } from "node:fs";
@@ -18,10 +18,10 @@ interface Found {
   readonly path: string;
 }
 
-/** The places that were tried, each with the reason why it failed. */
+/** The locations that were tried, each with the reason why it failed. */
 type Tried = Map<string, string>;
 
-/** Returns the reason why a loaded addon cannot be used, or nothing. */
+/** Returns the reason why a loaded addon cannot be used; undefined if there is none. */
 function fault(addon: Partial<typeof Native>): string | undefined {
   const version = typeof addon.nativeVersion === "function" ? addon.nativeVersion() : undefined;
   if (version === undefined) return "not an addon of Sinew, or a broken one: it tells no version";
@@ -31,7 +31,7 @@ function fault(addon: Partial<typeof Native>): string | undefined {
   return undefined;
 }
 
-/** Adds to a message of the system the cause that it does not name. */
+/** Adds the probable cause to an error message of the system. */
 function hint(message: string): string {
   if (/GLIBC_\d|libc\.musl|\blibc\.so: |ld-linux|Error relocating/.test(message)) return `wrong libc${libc()}: ${message}`;
   if (/operation not permitted|failed to map segment/i.test(message)) return `${message}; is its folder mounted noexec?`;
@@ -39,14 +39,14 @@ function hint(message: string): string {
   return message;
 }
 
-/** The first line says what happened. */
+/** Returns the first line of an error message. */
 function reason(cause: unknown): string {
   const { code, message } = cause as NodeJS.ErrnoException;
   if (code === "MODULE_NOT_FOUND" || code === "ERR_MODULE_NOT_FOUND") return "not installed";
   return hint(String(message ?? cause).split("\n")[0] ?? "");
 }
 
-/** The first candidate that loads and passes. */
+/** Returns the first candidate that can be loaded and used. */
 function first(tag: string, wanted: readonly Variant[], tried: Tried): Found | undefined {
   for (const candidate of candidates(tag, wanted, process.env)) {
     try {
@@ -64,7 +64,9 @@ function first(tag: string, wanted: readonly Variant[], tried: Tried): Found | u
   return undefined;
 }
 
-/** The addon for this CPU. Where only the baseline addon knows what the CPU has, it is asked, and gives way to `modern`. */
+/**
+ * Returns the addon for this CPU. If only the baseline addon can detect the CPU's features, it decides about `modern`.
+ */
 function forThisCpu(tag: string, tried: Tried): Found | undefined {
   const wanted = variants(process.arch, process.platform, process.env);
   if (wanted) return first(tag, wanted, tried);
@@ -73,7 +75,7 @@ function forThisCpu(tag: string, tried: Tried): Found | undefined {
   return first(tag, ["modern"], new Map()) ?? baseline;
 }
 
-/** The way out of a missing addon: it depends on how the program was put together. */
+/** Returns instructions for a missing addon, which depend on how the program was built. */
 function remedy(tag: string, variant: string): string {
   const install = `npm install --include=optional @sinew/natives-${tag}@${VERSION}`;
   if (isCompiled(process.env)) return `This program is one executable that carries no addon for ${tag}: run npx sinew-embed --tag ${tag} before it is compiled.`;
@@ -110,7 +112,7 @@ const found: Found = find();
 /** The addon. @internal */
 export const native: typeof Native = found.addon;
 
-/** The program under which shells and terminals run: beside the addon. Undefined where it is missing. @internal */
+/** Returns the supervisor program of shells and terminals, next to the addon; undefined if it is missing. @internal */
 export function supervisor(): string | undefined {
   const path = join(dirname(found.path), supervisorName(process.platform));
   return existsSync(path) ? path : undefined;

@@ -1,16 +1,16 @@
 /**
- * Checks what JavaScript passes before it crosses: one table per function says which keys there are.
+ * Checks the arguments of JavaScript callers. A table per function lists the valid keys.
  * @module
  */
 import { handleOf } from "./sandbox-handle.js";
 
-/** The kinds that a key may have; a trailing `!` makes it required. */
+/** The types of keys; a trailing `!` makes a key required. */
 export type Kind =
   | "string" | "boolean" | "u32" | "strings" | "patterns" | "env" | "environ" | "signal" | "bytes" | "stdin" | "function" | "sandbox"
   | "string!" | "u32!" | "bytes!" | "strings!"
   | readonly string[];
 
-/** The keys that a call takes. */
+/** The keys of a call's options. */
 export type Table = Readonly<Record<string, Kind>>;
 
 const U32_MAX = 0xffff_ffff;
@@ -22,24 +22,24 @@ function shown(value: unknown): string {
   return typeof value === "object" && value !== null ? "an object" : String(value);
 }
 
-/** A `TypeError` with Node's code. @internal */
+/** Creates a `TypeError` with Node's code. @internal */
 export function typeError(where: string, expected: string, value: unknown): TypeError {
   const error = new TypeError(`${where} must be ${expected}, not ${shown(value)}`);
   return Object.assign(error, { code: "ERR_INVALID_ARG_TYPE" });
 }
 
-/** The `TypeError` of a class whose objects come from elsewhere. @internal */
+/** Creates the `TypeError` of a class that cannot be constructed directly. @internal */
 export function illegal(name: string, from: string): TypeError {
   return Object.assign(new TypeError(`new ${name}() cannot be called: ${from} gives one`), { code: "ERR_ILLEGAL_CONSTRUCTOR" });
 }
 
-/** A `RangeError` with Node's code. @internal */
+/** Creates a `RangeError` with Node's code. @internal */
 export function rangeError(where: string, expected: string, value: unknown): RangeError {
   const error = new RangeError(`${where} must be ${expected}, not ${shown(value)}`);
   return Object.assign(error, { code: "ERR_OUT_OF_RANGE" });
 }
 
-/** Passes a whole number from 0 on; beyond what 32 bits hold it is the largest that they do. @internal */
+/** Checks a whole number from 0; larger ones become the maximum of 32 bits. @internal */
 export function count(where: string, value: unknown): number {
   if (typeof value !== "number") throw typeError(where, "a number", value);
   if (!Number.isInteger(value) && value !== Infinity) throw rangeError(where, "a whole number", value);
@@ -47,13 +47,13 @@ export function count(where: string, value: unknown): number {
   return Math.min(value, U32_MAX);
 }
 
-/** Passes a string. @internal */
+/** Checks a string. @internal */
 export function text(where: string, value: unknown): string {
   if (typeof value !== "string") throw typeError(where, "a string", value);
   return value;
 }
 
-/** Passes bytes as they lie in memory, without a copy. @internal */
+/** Checks bytes, which are not copied. @internal */
 export function bytes(where: string, value: unknown): Uint8Array {
   if (value instanceof Uint8Array) return value;
   if (value instanceof ArrayBuffer) return new Uint8Array(value);
@@ -124,8 +124,8 @@ function checked(where: string, kind: Kind, value: unknown): unknown {
 const warned = new Set<string>();
 
 /**
- * The options of a call, checked against its table: `null` counts as absent, a wrong type is a `TypeError` that
- * names the key, a bad number a `RangeError`. Unknown keys are left out; under `SINEW_DEV` a warning names them.
+ * Checks the options of a call against its table: `null` counts as absent, a wrong type is a `TypeError` that names the
+ * key, an invalid number a `RangeError`. Unknown keys are ignored; if `SINEW_DEV` is set, a warning names them.
  * @internal
  */
 export function options<T extends object>(call: string, table: Table, given: T): { [K in keyof T]: NonNullable<T[K]> } {

@@ -1,24 +1,24 @@
 /**
- * The clipboard of the terminal at the other end of the line.
+ * The clipboard of the terminal.
  * @module
  */
 
-/** The most that terminals take, in characters of base64; they cut or ignore more. */
+/** The maximum number of base64 characters that terminals accept; they cut or ignore longer texts. */
 const OSC52_LIMIT = 100_000;
 
-/** The most that `screen` passes on in one piece. */
+/** The maximum length that `screen` passes on in one piece. */
 const SCREEN_PIECE = 700;
 
 /**
- * The sequence by which a terminal sets its clipboard, wrapped for the multiplexer that it has to pass. Nothing when the
- * text is larger than terminals take.
+ * Returns the sequence that sets the clipboard of a terminal, wrapped for the multiplexer in between. Empty if the text
+ * is too large for terminals.
  * @internal
  */
 export function osc52(text: string, env: NodeJS.ProcessEnv): string | undefined {
   const data = Buffer.from(text, "utf8").toString("base64");
   if (data.length > OSC52_LIMIT) return undefined;
   const sequence = `\x1b]52;c;${data}\x07`;
-  // tmux may take the sequence itself or pass it on, as it is set up; the terminal behind ignores a repetition.
+  // Depending on its settings, tmux handles the sequence or passes it on. The terminal ignores a repetition.
   if (env["TMUX"]) return `${sequence}\x1bPtmux;${sequence.replaceAll("\x1b", "\x1b\x1b")}\x1b\\`;
   if (env["STY"]) {
     let wrapped = "";

@@ -79,7 +79,7 @@ export class OutputSink {
       return;
     }
     const checked = bytes("OutputSink.push: data", data);
-    // Bytes are no second half.
+    // Bytes do not complete a surrogate pair.
     const left = this.#joiner.end();
     if (left) this.#sink.push(left);
     this.#sink.push(checked);

@@ -13,7 +13,10 @@ export interface ApplyPatchOptions extends CallOptions {
   root: string;
   /** Check everything and return the same result, but write nothing. Default: false. */
   dryRun?: boolean | undefined;
-  /** The context lines at each end of a hunk of a unified diff that need not match. Removed lines always count. Default: 0. */
+  /**
+   * The number of context lines at each end of a unified diff's hunk that may differ. Removed lines must match.
+   * Default: 0.
+   */
   fuzz?: number | undefined;
 }
 
@@ -21,9 +24,9 @@ export interface ApplyPatchOptions extends CallOptions {
 export interface PatchedHunk {
   /** The first line of the hunk in the new text, from 1. */
   line: number;
-  /** The lines between the place that the patch announces and this one; negative above it. 0 in the Begin Patch form. */
+  /** The distance in lines from the position in the patch; negative above it. 0 in the Begin Patch form. */
   offset: number;
-  /** The context lines at each end that did not match. 0 in the Begin Patch form. */
+  /** The number of context lines at each end that differed. 0 in the Begin Patch form. */
   fuzz: number;
 }
 
@@ -54,20 +57,22 @@ const APPLY: Table = { root: "string!", dryRun: "boolean", fuzz: "u32", timeoutM
 /**
  * Applies a patch to the files below `root`. All of them are changed or none.
  *
- * Two forms are read: unified diffs, with git's headers for created, deleted, renamed and copied files and for modes; and the
- * `*** Begin Patch` form that language models write. Unified diffs follow the rules of `git apply`. Chunks of the other form may
- * differ from the file in blanks around a line and in typographic quotes and dashes. Binary patches are refused.
+ * Two forms are supported: unified diffs, with git's headers for created, deleted, renamed and copied files and for
+ * modes; and the `*** Begin Patch` form that language models write. Unified diffs follow the rules of `git apply`.
+ * Chunks of the other form may differ from the file in blanks around a line and in typographic quotes and dashes.
+ * Binary patches are refused.
  *
- * No symbolic link below `root` is followed, and no file of `.git` or another version control system is touched. Changed files keep their
- * permissions. `signal` and `timeoutMs` end the call until the first file is renamed into place.
+ * No symbolic link below `root` is followed, and no file of `.git` or another version control system is changed.
+ * Changed files keep their permissions. `signal` and `timeoutMs` can stop the call until the first file is renamed into
+ * place.
  *
  * @param text The patch; bytes for a patch of files that are not UTF-8. At most 64 MiB.
  * @param options The directory, and how the patch is applied.
- * @returns What happened to each file.
- * @throws `ERR_INVALID_DATA` for a text that is no patch, or a damaged one; `ERR_INVALID_STATE` for a hunk that does not match, with the
- *   nearest line in the message, and for a file that exists or was changed meanwhile; `ENOENT` for a missing file; `EACCES` for a path
- *   that leads out of `root`, through a link or into a repository's own folder; `ERR_UNSUPPORTED` on Windows; `AbortError` or `TimeoutError`
- *   when the call was ended.
+ * @returns The change of each file.
+ * @throws `ERR_INVALID_DATA` for a text that is not a patch, or a damaged one; `ERR_INVALID_STATE` for a hunk that does
+ *   not match, with the nearest line in the message, and for a file that exists or was changed in the meantime;
+ *   `ENOENT` for a missing file; `EACCES` for a path that leads out of `root`, through a link or into the data of a
+ *   repository; `ERR_UNSUPPORTED` on Windows; `AbortError` or `TimeoutError` if the call was stopped.
  * @example
  * ```js
  * import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";

@@ -90,7 +90,7 @@ export function listDescendants(pid: number): number[] {
  */
 export class Process {
   readonly #handle: ProcessHandle;
-  /** The waits under way; undefined once it is closed. */
+  /** The pending waits; undefined once it is closed. */
   #waits: Set<Abort> | undefined = new Set();
 
   private constructor(handle: ProcessHandle) {

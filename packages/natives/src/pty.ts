@@ -13,7 +13,7 @@ import { TextJoiner } from "./text-joiner.js";
 
 /** The program to run, and its terminal. */
 export interface PtyOptions extends CallOptions {
-  /** The shell command to run. Default: none; `argv` beats it, and one of both is required. */
+  /** The shell command to run. Default: none. `argv` overrides it, and one of the two is required. */
   command?: string | undefined;
   /** A program (a name on `PATH`, or a path) and its arguments, run without a shell. Default: none. */
   argv?: readonly string[] | undefined;
@@ -54,7 +54,7 @@ const PTY: Table = {
   command: "string", argv: "strings", shell: "string", login: "boolean", encoding: ["utf8", "buffer"], cwd: "string", env: "environ", cols: "u32", rows: "u32", sandbox: "sandbox", timeoutMs: "u32", signal: "signal",
 };
 
-/** Those that run: one that nobody holds any more must not be collected under its program. */
+/** The running sessions. The references prevent the garbage collector from ending their programs. */
 const running = new Set<PtySession>();
 
 function environment(extra: Record<string, string | undefined> | undefined): Record<string, string> {
@@ -63,14 +63,14 @@ function environment(extra: Record<string, string | undefined> | undefined): Rec
   return all;
 }
 
-/** The name of a signal's number. */
+/** Returns the name of a signal. */
 function signalName(number: number): string {
   return Object.entries(constants.signals).find(([, value]) => value === number)?.[0] ?? `signal ${number}`;
 }
 
 type OnChunk<T> = ((chunk: T) => void | Promise<void>) | null | undefined;
 
-/** Holds what a callback would get, while it is paused. */
+/** Queues the values for a callback while it is paused. */
 class Gate {
   #open: (() => void) | undefined;
   #opened: Promise<void> | undefined;
@@ -145,7 +145,7 @@ export class PtySession {
     const callback = onChunk as OnChunk<string | Uint8Array>;
     const deliver = (chunk: string | Uint8Array) => callback && this.#gate.pass(chunk, callback);
     running.add(this);
-    // Half a character that the last program did not get is not for this one.
+    // Drops an incomplete character that was meant for the previous program.
     if (this.#starts++ === 0) this.#joiner.end();
     try {
       const end = await withCallback({ signal, timeoutMs: rest.timeoutMs }, deliver, false, (abort, deliver) =>
@@ -155,7 +155,7 @@ export class PtySession {
       if (end.signal != null) result.signal = signalName(end.signal);
       return result;
     } finally {
-      // A start that was refused must not let go of the one that runs.
+      // A refused start must not remove the reference to the running session.
       if (--this.#starts === 0) {
         running.delete(this);
         this.#gate.open();
@@ -224,12 +224,12 @@ export class PtySession {
     return this.#pty.terminal()?.pid;
   }
 
-  /** The program and its terminal; waits for its start without the event loop. @internal */
+  /** Returns the program and its terminal; blocks until the program has started. @internal */
   terminal(): PtyTerminal | undefined {
     return this.#pty.waitTerminal() ?? undefined;
   }
 
-  /** A terminal without a program: the descriptors of both ends, which the caller closes. @internal */
+  /** Opens a terminal without a program; returns the descriptors of both ends, which the caller closes. @internal */
   static open(cols: number, rows: number): PtyPair {
     return native.openPty(count("PtySession.open: cols", cols), count("PtySession.open: rows", rows));
   }

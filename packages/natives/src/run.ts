@@ -36,7 +36,7 @@ export interface OutputOptions {
   reject?: boolean | undefined;
 }
 
-/** A command in a shell of its own. */
+/** The options of a command in a separate shell. */
 export interface ShellExecuteOptions extends Omit<ShellRunOptions, "env" | "stdin">, ShellOptions, OutputOptions {
   /** Environment variables that are added to those of `sessionEnv` or replace them; `undefined` removes one. Default: none. */
   env?: Record<string, string | undefined> | undefined;
@@ -44,10 +44,10 @@ export interface ShellExecuteOptions extends Omit<ShellRunOptions, "env" | "stdi
   stdin?: StdinSource | undefined;
 }
 
-/** A program that is run without a shell. */
+/** The options of a program that is run without a shell. */
 export type RunOptions = Omit<ShellExecuteOptions, "command" | "snapshotPath" | "engine">;
 
-/** The exit of a command, and its output. */
+/** How a command ended, and its output. */
 export interface CommandResult extends ShellRunResult {
   /** Its standard output. */
   stdout: string;
@@ -74,7 +74,7 @@ const OUTPUT: Table = { buffer: "boolean", encoding: ["utf8", "buffer"], maxBuff
 const EXECUTE: Table = { ...RUN, ...SHELL, ...OUTPUT };
 const PROGRAM: Table = { ...Object.fromEntries(Object.entries(RUN).filter(([key]) => key !== "command")), sessionEnv: "env", sandbox: "sandbox", ...OUTPUT };
 
-/** A variable without a value is taken out of the environment; the rest stays with the run. */
+/** Removes variables without a value from the environment, and returns the other ones for the run. */
 function splitEnvironment(shell: ShellSetup, env: Record<string, string | undefined> = {}): Record<string, string> {
   const given: Record<string, string> = {};
   for (const [name, value] of Object.entries(env)) {
@@ -120,7 +120,7 @@ async function execute(call: string, options: ShellExecuteOptions, args: readonl
 }
 
 /**
- * Runs one command in a shell of its own, as `bash -c COMMAND` does.
+ * Runs one command in a separate shell, like `bash -c COMMAND`.
  *
  * A timeout or a signal stops every process of the command (TERM, and KILL after 1.5 s). The promise then resolves, or rejects with
  * `reject: true`. Background jobs end with the shell. While they have its output open, it is read until it is silent for 250 ms, at most

@@ -72,7 +72,7 @@ export interface SandboxRefusal {
 const POLICY: Table = { mode: ["workspace", "read-only", "rules"], roots: "strings", write: "strings", denyWrite: "strings", denyRead: "strings", denyExec: "strings" };
 const KEYS = [...Object.keys(POLICY), "protect", "network", "unixSockets", "required"];
 
-/** A list of strings, or a word in its place. */
+/** Checks a list of strings, or a keyword in its place. */
 function wordOr(where: string, word: string, value: unknown): string[] | undefined {
   if (value === undefined || value === null) return undefined;
   if (value === word) return [];
@@ -87,11 +87,11 @@ function networkOf(value: unknown): "off" | "on" | "loopback" | undefined {
   throw typeError("Sandbox.create: network", '"off", "on" or { loopback: true }', value);
 }
 
-/** A policy as it crosses. */
+/** Converts a policy for the addon. */
 function setupOf(policy: SandboxPolicy): SandboxSetup {
   const known = check("Sandbox.create", POLICY, policy) as SandboxPolicy;
   if (known.mode === undefined) throw typeError("Sandbox.create: mode", '"workspace", "read-only" or "rules"', policy.mode);
-  // A limit that is misspelt would be no limit.
+  // A misspelled limit would have no effect.
   const unknown = Object.keys(policy).find((key) => !KEYS.includes(key));
   if (unknown !== undefined) throw rangeError(`Sandbox.create: ${unknown}`, `one of ${KEYS.join(", ")}`, policy[unknown as keyof SandboxPolicy]);
   const { roots = [], write = [], denyWrite = [], denyRead = [], denyExec = [] } = known;

@@ -1,5 +1,5 @@
 /**
- * Requests of shells as they cross, and their answers.
+ * Converts requests for shells, and their answers.
  * @module
  */
 import { supervisor } from "./loader.js";
@@ -29,19 +29,19 @@ export function setup({ sessionEnv, snapshotPath, engine }: ShellOptions): Shell
   return request;
 }
 
-/** Refuses what is no callback. @internal */
+/** Rejects anything but a callback. @internal */
 export function checkCallback(call: string, onChunk: unknown): void {
   if (onChunk !== undefined && onChunk !== null && typeof onChunk !== "function") throw typeError(`${call}: onChunk`, "a function", onChunk);
 }
 
-/** A refused call of the addon's answer. @internal */
+/** Converts a refused call in the addon's answer. @internal */
 function refusal({ kind, target }: NativeRefusal): SandboxRefusal {
   const refused: SandboxRefusal = { kind: kind as SandboxRefusal["kind"] };
   if (target != null) refused.target = target;
   return refused;
 }
 
-/** The answer of the addon as the end of a run. @internal */
+/** Converts the addon's answer to the result of a run. @internal */
 export function resultOf(answer: ShellAnswer, isSandboxed: boolean): ShellRunResult {
   const result: ShellRunResult = { exitCode: answer.exitCode ?? undefined, cancelled: answer.cancelled, timedOut: answer.timedOut };
   if (answer.signal != null) result.signal = answer.signal;
@@ -54,7 +54,7 @@ export function resultOf(answer: ShellAnswer, isSandboxed: boolean): ShellRunRes
   return result;
 }
 
-/** One command as it crosses. @internal */
+/** Converts a command for the addon. @internal */
 export function request({ command, cwd, env, stdin, timeoutMs }: Omit<ShellRunOptions, "stdin"> & { stdin?: unknown }): ShellRun {
   const run: ShellRun = { command };
   if (cwd !== undefined) run.cwd = cwd;

@@ -65,7 +65,7 @@ export interface ShellJob {
   command: string;
 }
 
-/** The options of a run, checked; text to read becomes bytes. */
+/** Checks the options of a run, and converts the standard input to bytes. */
 function checked(options: ShellRunOptions): ShellRunOptions {
   const text = typeof options === "object" && options !== null && typeof options.stdin === "string" ? options.stdin : undefined;
   return check("Shell.run", RUN, text === undefined ? options : { ...options, stdin: Buffer.from(text) });

@@ -8,16 +8,16 @@ import type { InputBuffer } from "./native.js";
 import { count, typeError } from "./options.js";
 import { TextJoiner } from "./text-joiner.js";
 
-/** How long the rest of a sequence may be late behind `ESC` or `ESC [`, in milliseconds: alone they are keys. */
+/** The time in milliseconds to wait for the rest of a sequence after `ESC` or `ESC [`, which are keys on their own. */
 const PREFIX_TIMEOUT = 250;
-/** How long the reply of a terminal may be silent, in milliseconds, until it is dropped. */
+/** The time in milliseconds without input after which an incomplete reply of the terminal is dropped. */
 const REPLY_TIMEOUT = 1000;
-/** How long an ESC may be the last byte of a paste, in milliseconds, until it is the key that ends the paste. */
+/** The time in milliseconds after which an ESC at the end of a paste counts as the key that ends the paste. */
 const PASTE_ESCAPE_TIMEOUT = 100;
-/** More pending input than this is a reply. */
+/** Longer pending input is a reply. */
 const LONGEST_KEY = 64;
 const PASTE_END = "\x1b[201~";
-/** The rest of a sequence whose ESC came before it. */
+/** Matches the rest of a sequence whose ESC was already emitted as a key. */
 const TAIL = /^(?:\[M[^]{3}|\[[\x30-\x3f]*[\x20-\x2f]*[\x40-\x7e]|O[\d;]*[\x40-\x7e]|[\]P_^X][^\x07\x1b]*(?:\x07|\x1b\\))/;
 
 /** The options of a {@link StdinBuffer}. */
@@ -42,9 +42,10 @@ export interface StdinBufferEvents {
 }
 
 /**
- * Collects terminal input and emits complete sequences and characters, wherever a chunk was split. Pastes are separate events.
+ * Collects terminal input and emits complete sequences and characters, regardless of how chunks are split. Pastes are
+ * separate events.
  *
- * Input may be cut anywhere, and the rest may be late: it is never emitted as if it were typed.
+ * Input may be split anywhere, and the rest may arrive late. It is never emitted as if it were typed.
  *
  * - A single ESC is a key after `timeout` milliseconds. The rest of a sequence that arrives up to 250 ms later is dropped.
  * - `ESC [` and the like are a key with alt after 250 ms.
@@ -95,12 +96,12 @@ export class StdinBuffer extends EventEmitter<StdinBufferEvents> {
     if (!rest.length && chunk.length) return;
     this.#stop();
     const inputs = this.#feed(rest);
-    // Before the handlers run: one of them may throw, or feed more.
+    // Called before the handlers run, because one of them may throw or add input.
     this.#wait(chunk);
     for (const input of inputs) this.#emitInput(input);
   }
 
-  /** What a chunk completes. */
+  /** Returns the inputs that a chunk completes. */
   #feed(chunk: string | Uint8Array): string[] {
     let data = chunk;
     const found: string[] = [];
@@ -113,13 +114,13 @@ export class StdinBuffer extends EventEmitter<StdinBufferEvents> {
     return found;
   }
 
-  /** U+FFFD as an input where half a surrogate pair was not completed. */
+  /** Returns U+FFFD as an input if a surrogate pair was not completed. */
   #lostHalf(): string[] {
     const left = this.#joiner.end();
     return left ? this.#buffer.feed(left) : [];
   }
 
-  /** A chunk without the rest of a sequence whose ESC was taken for a key. */
+  /** Returns a chunk without the rest of a sequence whose ESC was emitted as a key. */
   #withoutTail(chunk: string | Uint8Array): string | Uint8Array {
     if (performance.now() - this.#escaped > PREFIX_TIMEOUT) return chunk;
     this.#escaped = -Infinity;
@@ -153,7 +154,7 @@ export class StdinBuffer extends EventEmitter<StdinBufferEvents> {
     this.#stop();
     const found = [...this.#lostHalf(), ...(this.#isPasting() ? [] : this.#buffer.flush())];
     this.#length = 0;
-    // Two presses, and not one with alt: that is told from them by what follows.
+    // Two presses of ESC, not one with alt, which would be followed by more.
     return found.flatMap((input) => (input === "s\x1b\x1b" ? ["\x1b", "\x1b"] : [input.slice(1)]));
   }
 
@@ -206,7 +207,7 @@ export class StdinBuffer extends EventEmitter<StdinBufferEvents> {
       this.#start(ends ? Math.min(PASTE_ESCAPE_TIMEOUT, this.#pasteTimeout) : this.#pasteTimeout, () => void this.endPaste());
       return;
     }
-    // What is long is not looked at again with every chunk.
+    // Long input is not examined again for every chunk.
     const pending = this.#length > LONGEST_KEY ? "" : this.#buffer.pending();
     const body = pending.replace(/^\x1b(?=\x1b)/, "");
     if (body === "\x1b") this.#start(this.#timeout, () => this.#expire());

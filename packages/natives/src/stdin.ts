@@ -1,5 +1,5 @@
 /**
- * The standard input of a command that is written while it runs.
+ * The standard input of a running command.
  * @module
  */
 import { native } from "./loader.js";
@@ -8,9 +8,10 @@ import { bytes } from "./options.js";
 import { TextJoiner } from "./text-joiner.js";
 
 /**
- * The standard input of a command: whole, or pieces that are written one by one as the command takes them, such as a
- * `Readable`, a `ReadableStream`, an async generator or an array. A source that the command does not read to its end is closed
- * (`destroy()` or `return()`); one that throws ends the command, and the call rejects with that.
+ * The standard input of a command: a complete value, or pieces that are written as the command reads them, such as a
+ * `Readable`, a `ReadableStream`, an async generator or an array. If the command does not read a source to its end, the
+ * source is closed (`destroy()` or `return()`). If a source throws, the command is stopped and the call rejects with
+ * that error.
  */
 export type StdinSource = string | Uint8Array | AsyncIterable<string | Uint8Array> | Iterable<string | Uint8Array>;
 
@@ -19,7 +20,7 @@ type Piece = string | Uint8Array;
 
 const ENDED = Symbol("ended");
 
-/** Tells a source that nobody takes any more of it. What it says to that is nobody's concern: the command is over. */
+/** Closes a source that is not read any more. Errors are ignored, because the command has ended. */
 function release(source: Pieces, iterator: Iterator<Piece> | AsyncIterator<Piece>): void {
   const ignore = () => {};
   try {
@@ -31,14 +32,14 @@ function release(source: Pieces, iterator: Iterator<Piece> | AsyncIterator<Piece
 }
 
 /**
- * Writes a source into the input of a command until `end()`, which rejects with what the source threw; that has ended the
- * command by `abort` then.
+ * Writes a source to the input of a command until `end()` is called. If the source throws, `abort` stops the command
+ * and `end()` rejects with that error.
  * @internal
  */
 export function feeding(where: string, source: Pieces, abort: Abort): { input: ShellInput; end(): Promise<void> } {
   const input = new native.ShellInput();
   const joiner = new TextJoiner();
-  /** A piece as bytes: texts may be cut between the halves of a character. */
+  /** Encodes a piece. Texts may be split inside a surrogate pair. */
   const encode = (piece: Piece): Uint8Array => {
     if (typeof piece === "string") return Buffer.from(joiner.join(piece));
     const checked = bytes(`${where}: a piece`, piece);
@@ -53,7 +54,7 @@ export function feeding(where: string, source: Pieces, abort: Abort): { input: S
       const next = Promise.resolve(iterator.next());
       const step = await Promise.race([next, ended]);
       if (step === ENDED) {
-        // It may still come, or fail, when nobody waits for it.
+        // It may still resolve or fail when nothing awaits it.
         next.catch(() => {});
         return release(source, iterator);
       }
@@ -69,7 +70,7 @@ export function feeding(where: string, source: Pieces, abort: Abort): { input: S
       return { error };
     },
   );
-  // The command reads to the end of its input as soon as the source is at its own.
+  // The input of the command ends as soon as the source ends.
   const closed = done.finally(() => input.end());
   return {
     input,

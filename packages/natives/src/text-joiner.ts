@@ -1,16 +1,16 @@
 /**
- * Joins texts that were cut between the two halves of a character.
+ * Joins texts that were split inside a surrogate pair.
  * @module
  */
 
-/** Replaces half a character whose other half never came. */
+/** Replaces half a surrogate pair whose other half is missing. */
 const REPLACEMENT = "\ufffd";
 
 /** Holds the first half of a surrogate pair at the end of a text until the next text. @internal */
 export class TextJoiner {
   #half = "";
 
-  /** The text with the half that was held before it, and without one at its own end. */
+  /** Returns the text with the half that was held back before it, and without a half at its end. */
   join(text: string): string {
     const whole = this.#half + text;
     const last = whole.charCodeAt(whole.length - 1);
@@ -18,14 +18,14 @@ export class TextJoiner {
     return this.#half ? whole.slice(0, -1) : whole;
   }
 
-  /** U+FFFD if a half is held, which is then forgotten; otherwise an empty text. */
+  /** Returns U+FFFD if a half is held back, and drops it; otherwise returns an empty text. */
   end(): string {
     const left = this.#half ? REPLACEMENT : "";
     this.#half = "";
     return left;
   }
 
-  /** True if a half is held. */
+  /** True if a half is held back. */
   get isOpen(): boolean {
     return this.#half !== "";
   }

@@ -1,8 +1,8 @@
 /**
- * Terminal text: measuring, wrapping and cutting.
+ * Measures, wraps and cuts terminal text.
  *
- * One engine measures and cuts. A short text of printable ASCII, and a cut near the start of one, is answered here:
- * crossing to the addon would cost more than the work.
+ * The addon does the work, except for short texts of printable ASCII and cuts near the start of one: for these, calling
+ * the addon would take longer than the work itself.
  * @module
  */
 import { native } from "./loader.js";
@@ -11,13 +11,15 @@ import { count, rangeError, text as string } from "./options.js";
 /** The default number of cells of a tab. */
 const TAB_WIDTH = 3;
 
-/** Up to this many characters a test here is faster than the crossing. */
+/** Up to this many characters, a test here is faster than calling the addon. */
 const SHORT = 256;
 
-/** Anything but printable ASCII. V8 compiles it to a loop that is five times as fast as one over `charCodeAt`. */
+/**
+ * Matches anything but printable ASCII. V8 compiles it to a loop that is five times as fast as one with `charCodeAt`.
+ */
 const UNPLAIN = /[^ -~]/;
 
-/** Padding beyond this many cells is refused: it would be a string that no terminal shows. */
+/** Padding beyond this many cells is refused, because no terminal could show the result. */
 const PAD_LIMIT = 1 << 24;
 
 /**
@@ -60,17 +62,17 @@ export interface ExtractSegmentsResult {
   afterWidth: number;
 }
 
-/** Returns whether the first `end` characters are printable ASCII: one cell each, and nothing joins them. */
+/** Returns whether the first `end` characters are printable ASCII, so that each is one cell wide and separate. */
 function isPlain(text: string, end: number): boolean {
   return !UNPLAIN.test(end === text.length ? text : text.slice(0, end));
 }
 
-/** A whole number from 0 on; the usual case without a call. */
+/** Checks a whole number from 0, without a call in the usual case. */
 function cells(where: string, value: number): number {
   return value >>> 0 === value ? value : count(where, value);
 }
 
-/** The number whose bytes are the four characters at `at`: texts and their cells cross as one string. */
+/** Decodes the number in the four characters at `at`: the addon returns texts and their widths as one string. */
 function numberAt(packed: string, at: number): number {
   const low = packed.charCodeAt(at) | (packed.charCodeAt(at + 1) << 8) | (packed.charCodeAt(at + 2) << 16);
   return low + packed.charCodeAt(at + 3) * 0x1000000;
@@ -183,7 +185,7 @@ export function truncateToWidth(
   if (fill && most > PAD_LIMIT) throw rangeError("truncateToWidth: maxWidth", `at most ${PAD_LIMIT} with padding`, maxWidth);
   const tabs = tab("truncateToWidth", tabWidth);
   const length = text.length;
-  // What decides: all of the text, or as much as does not fit, and the one behind, which might be a mark.
+  // Examines the whole text, or one character more than fits, which might be a combining mark.
   const seen = Math.min(length, most + 1);
   if (seen <= SHORT && isPlain(text, seen)) {
     if (length <= most) return fill ? text.padEnd(most) : text;
@@ -230,10 +232,10 @@ export function sliceWithWidth(
 
 /**
  * Cuts out the parts of a line left and right of an overlay, in one pass: the columns before `beforeEnd`, and `afterLen`
- * columns from `afterStart` on. Both restore the state at their start and leave nothing open. A wide cluster across
- * `beforeEnd` is left out; across the right edge of `after` it is kept, unless `strictAfter`.
+ * columns from `afterStart` on. Both restore the styles at their start and close them at their end. A wide cluster
+ * across `beforeEnd` is omitted; across the right edge of `after` it is kept, unless `strictAfter` is set.
  *
- * @param strictAfter - Leaves out a cluster across the right edge of `after`. Default false.
+ * @param strictAfter - Omits a cluster across the right edge of `after`. Default false.
  * @param tabWidth - Cells of a tab. Default 3.
  * @throws TypeError for an argument of the wrong type, RangeError for a negative or fractional number.
  * @example
@@ -272,9 +274,10 @@ export function extractSegments(
 }
 
 /**
- * Returns `text` without anything that a terminal would obey: escape sequences (also incomplete and C1 ones), controls but `\n` and
- * `\t`, lone surrogates. `\r` goes. A sized text (OSC 66) goes whole, with its text, which only some terminals show. Comes back as
- * it is when there is nothing to remove.
+ * Returns `text` without anything that controls a terminal: escape sequences (including incomplete and C1 ones),
+ * control characters except `\n` and `\t`, and lone surrogates. `\r` is removed too. A sized text (OSC 66) is removed
+ * together with its text, which only some terminals show. If there is nothing to remove, the text is returned
+ * unchanged.
  *
  * @throws TypeError when `text` is not a string.
  * @example

@@ -65,7 +65,10 @@ export class TtyWriter {
     return this.#handle.isDead();
   }
 
-  /** Blocks this thread until everything is written, for at most `timeoutMs`. Returns whether everything is. For the end of a program. */
+  /**
+   * Blocks this thread until everything is written, for at most `timeoutMs`, at the end of a program. Returns true if
+   * it was.
+   */
   flushSync(timeoutMs: number): boolean {
     this.#writeHalf();
     return this.#handle.flush(limit("flushSync", timeoutMs));

@@ -1,24 +1,24 @@
 /**
- * Chooses between the two x64 builds by what this CPU can run, without starting a program.
+ * Selects one of the two x64 builds by the features of this CPU, without starting a program.
  * @module
  */
 import { closeSync, openSync, readSync } from "node:fs";
 
-/** `modern` is x86-64-v3 (AVX2 and what came with it), `baseline` x86-64-v2. */
+/** `modern` is x86-64-v3 (AVX2 and related features), `baseline` x86-64-v2. */
 export type Variant = "modern" | "baseline";
 
-/** The features of x86-64-v3 beyond v2, in the words of `/proc/cpuinfo` (`abm` is LZCNT). */
+/** The features of x86-64-v3 that v2 lacks, as named in `/proc/cpuinfo` (`abm` is LZCNT). */
 const V3 = ["avx", "avx2", "bmi1", "bmi2", "f16c", "fma", "abm", "movbe", "xsave"];
 
-/** The environment's `SINEW_NATIVE_VARIANT`; another value is ignored. @internal */
+/** Returns the variable `SINEW_NATIVE_VARIANT`; other values are ignored. @internal */
 export function forcedVariant(env: NodeJS.ProcessEnv): Variant | undefined {
   const value = env["SINEW_NATIVE_VARIANT"];
   return value === "modern" || value === "baseline" ? value : undefined;
 }
 
 /**
- * The variants to try, best first; none where the platform has only one build. `undefined` where only the baseline
- * addon can tell what the CPU has (`cpuSupportsModern()`).
+ * Returns the variants to try, best first; none if the platform has only one build. `undefined` if only the baseline
+ * addon can detect the features of the CPU (`cpuSupportsModern()`).
  * @internal
  */
 export function variants(arch: string, platform: string, env: NodeJS.ProcessEnv): Variant[] | undefined {
@@ -29,7 +29,7 @@ export function variants(arch: string, platform: string, env: NodeJS.ProcessEnv)
   return modern ? ["modern", "baseline"] : ["baseline"];
 }
 
-/** Reads `/proc/cpuinfo`; undefined where a sandbox hides it. */
+/** Reads `/proc/cpuinfo`; undefined if a sandbox hides it. */
 function linuxSupportsModern(): boolean | undefined {
   let text: string;
   try {
@@ -43,7 +43,10 @@ function linuxSupportsModern(): boolean | undefined {
   return V3.every((flag) => has.has(flag));
 }
 
-/** The first processor's part: the system writes one of 1–2 KiB for each, and asks each processor for its speed. */
+/**
+ * Returns the part about the first processor. The system generates 1–2 KiB per processor, and queries the speed of
+ * each.
+ */
 function head(path: string): string {
   const bytes = Buffer.alloc(8192);
   const fd = openSync(path, "r");

@@ -16,9 +16,12 @@ export interface WatchOptions {
   gitignore?: boolean | undefined;
   /** Watch the directories below too. Default: true. */
   recursive?: boolean | undefined;
-  /** The time after the first change in which more changes are gathered into the same batch, in milliseconds. Default: 20. */
+  /** The time in milliseconds after a change in which further changes are added to the same batch. Default: 20. */
   debounceMs?: number | undefined;
-  /** The most directories that the system is asked to watch; the others are scanned. Default: half of the system's limit, at most 65,536. */
+  /**
+   * The maximum number of directories to watch; the others are scanned. Default: half of the system's limit, at most
+   * 65,536.
+   */
   maxWatches?: number | undefined;
   /** Closes the watcher. Default: none. */
   signal?: AbortSignal | undefined;
@@ -97,7 +100,7 @@ export class Watcher {
     return this.#closed;
   }
 
-  /** Ends the watch. A batch that is on its way may still be delivered. Later calls do nothing. */
+  /** Ends the watch. A pending batch may still be delivered. Later calls do nothing. */
   close(): void {
     this.#handle.close();
   }
@@ -110,11 +113,13 @@ export class Watcher {
  * exclude are not watched, and `.git` never is. All watches and workspaces of the process share one queue of the system. A watcher keeps
  * the process alive until it is closed.
  *
- * A callback that returns a promise gets the next batch when the promise is fulfilled; changes are gathered meanwhile.
+ * If the callback returns a promise, the next batch is delivered after the promise is fulfilled; changes are collected
+ * in the meantime.
  *
  * @param path The directory.
  * @param options What is watched, and what closes the watcher.
- * @param callback Called with the changes of a batch, in an order in which they can be repeated; never with none.
+ * @param callback Called with the changes of a batch, in an order in which they can be replayed; never with an empty
+ *   batch.
  * @returns The watcher, once every directory is watched.
  * @throws `ENOENT` or `ENOTDIR` if `path` is not a directory; `ERR_INVALID_ARG_VALUE` for an invalid glob; `ERR_UNSUPPORTED` on systems other
  *   than Linux; `AbortError` if the signal was aborted before.

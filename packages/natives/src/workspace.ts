@@ -151,7 +151,7 @@ function statusOf(state: WorkspaceState): WorkspaceStatus {
   return status;
 }
 
-/** Lets `Workspace.open` alone make one. */
+/** Only `Workspace.open` can create an object. */
 const OPENED = Symbol("opened");
 
 /**
@@ -211,7 +211,7 @@ export class Workspace implements AsyncDisposable {
     return called(() => native.removeWorkspace(text("Workspace.remove: root", root), cacheDir));
   }
 
-  /** The options with the path that the plain call gets. */
+  /** Returns the options with the path for the plain call. */
   #below<T extends { path: string }>(options: Below<T>): T {
     if (typeof options !== "object" || options === null) return options as T;
     const { path } = options as { path?: unknown };

@@ -1,20 +1,20 @@
-// What this system cannot do for tests of shells and terminals, in words; false where it can.
+// Reasons why tests of shells and terminals are skipped on this system; false if they are not.
 import { createRequire } from "node:module";
 import { terminalLacks } from "./host.mjs";
 
 const WINDOWS = process.platform === "win32";
 
 export const noShell = WINDOWS && !(await findsBash()) && "no Git bash";
-/** Tests of what only the shells of Linux do: another engine, signals, processes that /proc shows. */
+/** For tests of shells on Linux only: the second engine, signals, processes in /proc. */
 export const notLinux = process.platform !== "linux" && "Linux only";
-/** The folder that bash calls `pwd`, as it prints it. */
+/** The command by which bash prints its working directory. */
 export const printsFolder = WINDOWS ? "pwd -W" : "pwd";
-/** The same folder as this system writes it and as bash prints it. */
+/** The path of a folder as bash prints it. */
 export const shownByBash = (folder) => folder.replaceAll("\\", "/");
 
 export const noTerminal = terminalLacks() ?? false;
 
-/** Tells whether the package finds a bash: that of Git for Windows need not lie on PATH. */
+/** Tells whether the package finds a bash. That of Git for Windows need not be on PATH. */
 async function findsBash() {
   const { executeShell } = createRequire(import.meta.url)("..");
   try {

@@ -1,4 +1,4 @@
-// What `npm start` and `npm run build` make of cargo's output.
+// Tests how `npm start` and `npm run build` show cargo's output.
 import assert from "node:assert/strict";
 import { mkdirSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -8,7 +8,7 @@ import { BuildOutput, clock, minutes, progressLine } from "../../../scripts/lib/
 import { causeOf, explained } from "../../../scripts/lib/causes.mjs";
 import { ignoreFileAbove } from "../../../scripts/lib/temporary.mjs";
 
-/** Pieces of cargo's stderr, and the state after them. */
+/** Feeds pieces of cargo's stderr and checks the state after them. */
 function check(pieces, { done, total, crates, lines }) {
   const output = new BuildOutput();
   pieces.forEach((piece) => output.push(piece));

@@ -1,4 +1,4 @@
-// What every call does with a callback that returns a promise, throws or rejects.
+// Tests every call with a callback that returns a promise, throws or rejects.
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -14,10 +14,10 @@ const folder = mkdtempSync(join(tmpdir(), "sinew-callbacks-"));
 after(() => rmSync(folder, { recursive: true, force: true }));
 for (let number = 0; number < 200; number++) writeFileSync(join(folder, `${number}.txt`), "one line\nanother line\n");
 
-// Prints more than one chunk holds: the callback is called more than once, however fast or slow anybody is.
+// Prints more than fits into one chunk, so that the callback is called more than once whatever the timing.
 const command = "head -c 1000000 /dev/zero | tr '\\0' x";
 
-/** Every call with a callback; `rejects`: whether it rejects when it is aborted; `skip`: why it cannot be asked here. */
+/** Every call with a callback. `rejects`: whether it rejects when it is aborted. `skip`: why it cannot run here. */
 const CALLS = {
   grep: { rejects: true, call: (options, callback) => grep({ pattern: "line", path: folder, ...options }, callback) },
   glob: { rejects: true, call: (options, callback) => glob({ pattern: "*.txt", path: folder, ...options }, callback) },
@@ -116,7 +116,7 @@ test("a promise holds back what a command prints", { skip: noShell }, async () =
   const progress = join(folder, "progress");
   writeFileSync(progress, "0");
   let bytes = 0;
-  // More than pipes and queues take: it can only end when the callback lets it.
+  // More than fits into pipes and queues, so that it can only end when the callback continues.
   const total = 64 << 20;
   let over = false;
   const running = executeShell({ command: `head -c ${total} /dev/zero | tr '\\0' x; echo over >'${progress}'` }, async (chunk) => {

@@ -1,4 +1,4 @@
-// Checkpoints: what crosses the binding, and what the options refuse.
+// Tests the binding of checkpoints and the checks of their options.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
@@ -11,7 +11,7 @@ const { Checkpoints } = createRequire(import.meta.url)("..");
 
 const unix = { skip: process.platform === "win32" && "needs Linux or macOS" };
 
-/** A directory with some files, and its checkpoints. */
+/** Creates a directory with some files, and opens its checkpoints. */
 async function opened(t, options = {}) {
   const folder = temporary(t);
   const project = join(folder, "project");

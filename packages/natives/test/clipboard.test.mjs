@@ -54,7 +54,7 @@ test("text and pictures go through a real server", x11, async (context) => {
     assert.equal(await readTextFromClipboard(), "from Node ✓");
     const picture = Buffer.concat([Buffer.from("89504e470d0a1a0a", "hex"), Buffer.alloc(1000, 7)]);
     xclip(["-i", "-t", "image/png"], picture);
-    // xclip goes to the background before the server knows.
+    // xclip goes to the background before the X server knows of the content.
     let image = null;
     while (image === null) image = await readImageFromClipboard();
     assert.equal(image.mimeType, "image/png");
@@ -80,7 +80,7 @@ test("the terminal's sequence is wrapped for multiplexers and left out when it i
 test("a terminal gets the sequence, a pipe that is closed gets nothing and harms nobody", async () => {
   const source = `const { copyToClipboard } = require(${JSON.stringify(require.resolve(".."))});`;
   const env = { ...process.env, TMUX: "", STY: "", DISPLAY: "" };
-  // Standard output says that it is a terminal and is a pipe, whose reader goes away.
+  // Standard output claims to be a terminal, but is a pipe whose reader is closed.
   const child = spawn(process.execPath, ["-e", `${source} process.stdout.isTTY = true; process.stdin.once("data", async () => { await copyToClipboard("x"); process.exit(7); });`], { env, stdio: ["pipe", "pipe", "inherit"] });
   child.stdout.destroy();
   await once(child.stdout, "close");

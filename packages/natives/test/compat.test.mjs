@@ -1,4 +1,5 @@
-// The modules that stand in for other packages, as a program imports them. Their published tests run in `npm run conformance`.
+// Tests the modules that replace other packages, imported as in a program. The published tests of those packages run in
+// `npm run conformance`.
 import assert from "node:assert/strict";
 import { createRequire } from "node:module";
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
@@ -139,7 +140,7 @@ test("sharp-lite reads, resizes, cuts and writes, lazily and in order", async (t
 
 
 test("sharp-lite turns, mirrors and adds what contain needs, in sharp's order", async () => {
-  // Two rows of three pixels, told apart by their red.
+  // Two rows of three pixels, which differ in their red values.
   const red = (values, width, height) => {
     const picture = Buffer.alloc(54 + height * Math.ceil((width * 3) / 4) * 4);
     picture.write("BM");
@@ -156,7 +157,7 @@ test("sharp-lite turns, mirrors and adds what contain needs, in sharp's order", 
     for (let top = 0; top < info.height; top++) {
       for (let left = 0; left < info.width; left++) {
         const one = sharp(data).extract({ left, top, width: 1, height: 1 });
-        // One pixel as a sixel names its colour in percent.
+        // One pixel: a sixel gives its colour in percent.
         const sixel = await (await PhotonImage.parse(await one.png().toBuffer())).toTerminal("sixel");
         pixels.push(Number(/#0;2;(\d+);/.exec(sixel)?.[1] ?? -1));
       }
@@ -172,7 +173,7 @@ test("sharp-lite turns, mirrors and adds what contain needs, in sharp's order", 
     [picture().flip(), [3, 2, 60, 80, 100, 0, 20, 40]],
     [picture().flop(), [3, 2, 40, 20, 0, 100, 80, 60]],
     [picture().flop().flop(false), [3, 2, 0, 20, 40, 60, 80, 100]],
-    // Mirrors come before the turn, and both before a cut that was asked for after it.
+    // Mirroring comes before the rotation, and both come before a crop that is requested after the rotation.
     [picture().rotate(90).flip(), [2, 3, 0, 60, 20, 80, 40, 100]],
     [picture().extract({ left: 0, top: 0, width: 2, height: 1 }).rotate(90), [1, 2, 0, 20]],
     [picture().rotate(90).extract({ left: 0, top: 0, width: 2, height: 1 }), [2, 1, 60, 0]],
@@ -195,7 +196,7 @@ test("styles and links are kept by row, slice and cut", () => {
   assert.equal(cliTruncate(`${RED}unicorn${PLAIN}`, 4), `${RED}uni…${PLAIN}`);
   assert.equal(stripAnsi(`${RED}a\r\n${PLAIN}\x1b]8;;http://x\x07b\x1b]8;;\x07`), "a\r\nb");
   assert.equal(stringWidth("±α", { ambiguousIsNarrow: false }), 4);
-  // A sized text is a sequence to these packages.
+  // To these packages, sized text is an escape sequence.
   assert.deepEqual([stringWidth("\x1b]66;s=2;Big\x07"), stripAnsi("\x1b]66;s=2;Big\x07.")], [0, "."]);
 });
 
@@ -205,7 +206,7 @@ test("what is no string is refused as the packages refuse it", () => {
   assert.throws(() => cliTruncate("abc", Infinity), { name: "TypeError", message: "Expected `columns` to be a finite number, got Infinity" });
 });
 
-// A law: rows hold what the text holds, in order, and none is wider than asked where breaking words is allowed.
+// A property: the rows contain all of the text in order, and none is too wide if words may be broken.
 test("no character is lost and no row is too wide, for random texts", () => {
   const parts = ["a", "bc", " ", "日本", "é", "👨‍👩‍👧‍👦", "\t", "\n", RED, PLAIN, "\x1b[1m", "\x1b[22m", "\x1b]8;;http://x\x07", "\x1b]8;;\x07", "가", "\u0301"];
   let seed = 1;

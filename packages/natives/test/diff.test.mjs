@@ -1,4 +1,4 @@
-// Differences: the wiring, what only JavaScript strings hold, and git as a reader of what is written.
+// Tests the binding of diffs, strings that only JavaScript can hold, and that git can read the written patches.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -36,7 +36,7 @@ test("changes are pieces of the strings that were given, whatever these hold", a
     await holds("\0\u2028\r", "", { unit });
     await holds("x".repeat(1_000_000), `${"x".repeat(1_000_000)}y`, { unit });
   }
-  // UTF-8 has no lone surrogates: they are equal to each other, and lengths stay right behind them.
+  // UTF-8 has no lone surrogates: they are equal to each other, and lengths after them stay correct.
   assert.deepEqual(await diff("\ud800 a", "\udfff b", { unit: "word" }), [
     { kind: "equal", text: "\udfff " },
     { kind: "removed", text: "a" },

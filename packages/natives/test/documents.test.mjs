@@ -1,5 +1,5 @@
-// The READMEs of the packages and the guides: every block of JavaScript runs in the module system that it claims, with the output that its comments
-// show. A block with a name behind its language is a file that later blocks of the page import.
+// Tests the READMEs of the packages and the guides: every JavaScript block runs in its module system, with the output
+// in its comments. A block with a name after its language is a file that later blocks of the page import.
 import assert from "node:assert/strict";
 import { mkdirSync, mkdtempSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -15,13 +15,13 @@ const MORE = MORE_PACKAGES.map((name) => ({ name: `README of ${name}`, text: rea
 const REPOSITORY = { name: "README of the repository", text: readFileSync(join(ROOT, "README.md"), "utf8") };
 const GUIDE_PAGES = readdirSync(GUIDES).map((name) => ({ name: `guide ${name}`, text: readFileSync(join(GUIDES, name), "utf8") }));
 
-/** The blocks of code of a page, without commands. */
+/** The code blocks of a page, without commands. */
 function blocksOf({ text }) {
   const blocks = [...text.matchAll(BLOCK)].map(([, language, file, code]) => ({ language, file, code }));
   return blocks.filter(({ language }) => language !== "sh");
 }
 
-/** The values that comments show: behind `console.log`, and alone behind the last statement. */
+/** The values in comments: after `console.log`, and alone after the last statement. */
 function shown(code) {
   const behind = [...code.matchAll(/console\.log\(.*\)+;? \/\/ (.*)$/gm)].map(([, value]) => value);
   const below = /\n((?:\/\/ .*\n)+)$/.exec(code)?.[1] ?? "";
@@ -55,7 +55,7 @@ test("links between the guides lead somewhere", () => {
   assert.deepEqual(names.filter((name) => name !== "README.md" && !index.includes(`(${name})`)), []);
 });
 
-/** A folder of which the packages are found in the folder above it, and a file waits to be found. */
+/** A folder with a file to search. Its parent folder has the packages. */
 const home = temporary({ after });
 install(home, "natives", ...MORE_PACKAGES);
 
@@ -75,7 +75,7 @@ for (const page of [REPOSITORY, README, ...MORE, ...GUIDE_PAGES]) {
       for (const named of blocks.slice(0, index).filter(({ file }) => file)) writeFileSync(join(folder, named.file), named.code);
       const program = join(folder, language === "cjs" ? "block.cjs" : "block.mjs");
       writeFileSync(program, code);
-      // The clipboard of whoever runs the tests is not for us.
+      // The tests must not use the user's clipboard.
       const { code: status, signal, out, err } = await run(process.execPath, [program], { cwd: folder, env: { DISPLAY: "" } });
       assert.equal(status, 0, `${signal ?? ""} ${err}`);
       let from = 0;

@@ -1,5 +1,5 @@
-// Ends threads amid calls that wait for other processes, in whatever runtime it is run, and says so once nothing is left of
-// them: no process, thread or descriptor. Waits for ever otherwise: who runs this has the limit.
+// Ends threads during calls that wait for other processes, in any runtime, and reports when nothing is left of them: no
+// process, thread or descriptor. Otherwise it waits forever, so the caller must set a time limit.
 import { readdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -10,7 +10,7 @@ const natives = createRequire(import.meta.url)(process.env.SINEW_PACKAGE ?? ".."
 const { Process, PtySession, Shell, executeShell, grep, listDescendants } = natives;
 const command = "echo up; sleep 1000";
 
-/** Each starts a call that ends by itself never, and says when it runs. */
+/** Each starts a call that never ends by itself, and reports when it runs. */
 const CALLS = {
   waitForExit: (up) => {
     Process.fromPid(process.pid).waitForExit();
@@ -39,7 +39,7 @@ const CALLS = {
 };
 
 const count = (folder) => readdirSync(`/proc/self/${folder}`).length;
-/** Runtimes keep threads and descriptors of their own; those that count have a name of ours. */
+/** Our threads, by their names. Runtimes have threads of their own. */
 const threads = () =>
   readdirSync("/proc/self/task").filter((id) => {
     try {
@@ -58,7 +58,7 @@ async function ended(name) {
   await worker.terminate();
 }
 
-/** Ends a thread in each call at once, and waits until nothing is left of them. */
+/** Ends a thread during each call, all at the same time, and waits until nothing is left of them. */
 async function round(names) {
   await Promise.all(names.map(ended));
   for (let looks = 1; ; looks++) {
@@ -74,7 +74,7 @@ if (isMainThread) {
   await round(names);
   const before = count("fd");
   await round([...names, ...names, ...names]);
-  // What a thread leaves adds up; the runtime itself may keep a few.
+  // Leaks of threads would add up. The runtime itself may keep a few descriptors.
   const descriptors = count("fd") - before;
   if (descriptors > 8) throw new Error(`${descriptors} descriptors are left of ${3 * names.length} threads`);
   console.log("ended-threads: done");

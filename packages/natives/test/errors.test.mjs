@@ -1,4 +1,4 @@
-// What errors tell: a code of their own, and where the call was made.
+// Tests that errors have a code and a stack that shows where the call was made.
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -44,7 +44,7 @@ test("shells and terminals have a code for each folder that they cannot work in"
   }
 });
 
-/** Every call whose promise a fault of the native side rejects. */
+/** Every call whose promise rejects after an error in native code. */
 const FAULTS = {
   grep: () => grep({ pattern: "(", path: folder }),
   "grep with a callback": () => grep({ pattern: "(", path: folder }, () => {}),

@@ -1,4 +1,4 @@
-// The reference is the doc comments: every export has one, every value an example, and each example runs.
+// Tests the reference: every export has a doc comment, every value has an example, and each example runs.
 import assert from "node:assert/strict";
 import { cpus } from "node:os";
 import { mkdirSync, writeFileSync } from "node:fs";
@@ -9,13 +9,13 @@ import { PACKAGE, install, lacking, run, temporary } from "./host.mjs";
 
 const INDEX = join(PACKAGE, "src", "index.ts");
 
-// Standard types would take seconds to read, and say nothing of what is exported here.
+// Reading the standard types would take seconds and is not needed for these exports.
 const program = ts.createProgram([INDEX], { noLib: true, types: [], module: ts.ModuleKind.Node16, moduleResolution: ts.ModuleResolutionKind.Node16 });
 const checker = program.getTypeChecker();
 
 const text = (parts) => ts.displayPartsToString(parts).trim();
 
-/** The exports of the package: their name, declarations, doc comment and examples. */
+/** The exports of the package with their name, declarations, doc comment and examples. */
 const exported = checker
   .getExportsOfModule(checker.getSymbolAtLocation(program.getSourceFile(INDEX)))
   .map((symbol) => ({ name: symbol.name, target: symbol.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol }))
@@ -39,14 +39,14 @@ function isInternal(symbol) {
 
 const isHidden = (declaration) => Boolean(ts.getCombinedModifierFlags(declaration) & ts.ModifierFlags.Private) || ts.isPrivateIdentifier(declaration.name ?? declaration);
 
-/** What users see of a class, an interface or an enum. */
+/** The public members of a class, an interface or an enum. */
 function membersOf(symbol) {
   return [...(symbol.members?.values() ?? []), ...(symbol.exports?.values() ?? [])].filter(
     (member) => member.declarations?.length && member.name !== "prototype" && !isHidden(member.declarations[0]) && !isInternal(member),
   );
 }
 
-/** The example as a module in which `expression; // value` is a check of that value. */
+/** The example as a module in which `expression; // value` becomes a check of the value. */
 function checked(source) {
   const file = ts.createSourceFile("example.mjs", source, ts.ScriptTarget.Latest, true, ts.ScriptKind.JS);
   let out = "";
@@ -70,7 +70,7 @@ test("every export and every member of one says what it is", () => {
   for (const { name, target, said } of exported) {
     if (said === "") silent.push(name);
     for (const member of membersOf(target)) {
-      // A constructor's parameters and errors stand at itself, what it makes at its class.
+      // A constructor documents its parameters and errors, and the class documents what it creates.
       if (text(member.getDocumentationComment(checker)) === "" && !(member.flags & ts.SymbolFlags.Constructor)) silent.push(`${name}.${member.name}`);
     }
   }
@@ -114,7 +114,7 @@ test("every example runs, and the values beside it are those that it gives", asy
     for (let next = work.shift(); next; next = work.shift()) {
       const file = join(folder, `${next.index}.mjs`);
       writeFileSync(file, next.source);
-      // The clipboard of whoever runs the tests is not for us.
+      // The tests must not use the user's clipboard.
       const { code, signal, err } = await run(process.execPath, [file], { cwd: folder, env: { DISPLAY: "" } });
       if (code !== 0) failures.push(`${next.name}: ${signal ?? err.trim()}`);
     }

@@ -1,4 +1,4 @@
-// compat/fast-glob beside the package that it replaces, over trees and patterns written here and made up.
+// Compares compat/fast-glob with the package that it replaces, on trees and patterns that are listed here or generated.
 import assert from "node:assert/strict";
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -79,7 +79,10 @@ function numbers(seed) {
 
 const NAMES = ["a", "b", "ab", "a.js", "b.ts", ".a", ".b.js", "[id]", "[ab]", "c", "src", "packages", "index.d.ts", "(x)", "a b", "README.md", "aa", "ba.js"];
 
-/** Patterns without what fast-glob itself reads wrongly: `?` in a directory's name, groups within braces, escapes within groups. */
+/**
+ * Generates patterns without what fast-glob itself handles wrongly: `?` in a directory's name, groups within braces,
+ * escapes within groups.
+ */
 function patternMaker(below) {
   const pick = (list) => list[below(list.length)];
   const name = () => pick(NAMES.filter((each) => !/[[(]/.test(each)));
@@ -117,7 +120,7 @@ test("finds what fast-glob finds, for made-up trees and patterns", UNIX, async (
   assert.ok(found > 400, `${found} patterns find something`);
 });
 
-/** Groups within groups, to a depth, of one letter; each matches names of `a` alone, or nothing. */
+/** Nested groups of one letter. Each matches only names of the letter `a`, or nothing. */
 function nested(depth) {
   if (!depth) return ["a", "a|a", "a|aa", "?", "*", "*a*"];
   return ["+", "*", "?", "@", "!"].flatMap((mark) => nested(depth - 1).map((body) => `${mark}(${body})`));
@@ -127,7 +130,7 @@ test("a pattern of nested groups takes no longer than its text and the name need
   const cwd = tree(t, ["a".repeat(120)]);
   const patterns = [1, 2, 3].flatMap(nested).flatMap((group) => [`${group}b`, `${group}${group}b`, `**/${group}b`]);
   patterns.push("*a".repeat(30) + "b", "**/*a*a*a*a*a*a*a*a*a*a*b", `${"**/a*/".repeat(8)}b`, "+(a|a)b/**");
-  // With backtracking, one of them would not end within a lifetime. All of them want a `b`, unless they exclude.
+  // With backtracking, some would practically never end. All of them require a `b`, unless they exclude.
   for (const pattern of patterns) {
     const found = fastGlob.sync(pattern, { cwd });
     if (!pattern.includes("!")) assert.deepEqual(found, [], pattern);

@@ -1,4 +1,4 @@
-// Locks between this process, its workers and others; what ends a wait, and what ends a lock.
+// Tests locks between this process, its workers and other processes, and what ends a wait or a lock.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";

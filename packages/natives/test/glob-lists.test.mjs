@@ -1,4 +1,4 @@
-// Arrays of patterns: each item means what it means alone, whatever it ends or begins with.
+// Tests arrays of patterns: each item has the same meaning as alone, whatever it starts or ends with.
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";

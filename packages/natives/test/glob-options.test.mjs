@@ -1,4 +1,4 @@
-// Lists of patterns, what they leave out, and the sync forms; fast-glob is the oracle.
+// Tests lists of patterns, exclusions, and the sync forms, with fast-glob as the oracle.
 import assert from "node:assert/strict";
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -15,10 +15,10 @@ for (const name of ["a.ts", "b.js", "a,b.ts", "{x}.md", "src/c.ts", "src/c.d.ts"
 }
 symlinkSync("a.ts", join(ROOT, "link.ts"));
 
-/** Ours as fast-glob reads patterns: from the folder on, whatever ignore files say. */
+/** Our options for the behavior of fast-glob: patterns start at the folder, and ignore files do not count. */
 const OURS = { path: ROOT, recursive: false, gitignore: false };
 
-/** Both find the same entries; `glob` and `globSync` too. */
+/** Checks that both find the same entries, and that `glob` and `globSync` do. */
 async function check(pattern, options = {}, theirs = options) {
   const expect = (await fastGlob(pattern, { cwd: ROOT, onlyFiles: false, ...theirs })).sort();
   const ours = { ...OURS, pattern, ...options };
@@ -80,7 +80,7 @@ test("the sync forms give and throw what the others do", async () => {
 
 test("groups stand for alternatives within a name", async () => {
   await check("@(a|b*).@(ts|js)");
-  // As in bash: fast-glob finds `src/c.d.ts` too.
+  // The same result as in bash; fast-glob finds `src/c.d.ts` too.
   assert.deepEqual((await glob({ ...OURS, pattern: "src/!(*.d).ts" })).matches.map(({ path }) => path), ["src/c.ts"]);
   await check("docs/+([hi]).*(m|d|t|x)");
   await check("?(a).ts");

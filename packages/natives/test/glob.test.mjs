@@ -52,7 +52,7 @@ test("a callback gets every match before the promise settles, and ends the call 
 test("stops by signal and by time", async () => {
   const path = tree(Array.from({ length: 300 }, (_, n) => `d${n}/f`));
   await assert.rejects(glob({ path, signal: AbortSignal.abort() }), { name: "AbortError", code: "ABORT_ERR", message: /^Aborted: Signal/ });
-  // A call may be done before the signal comes; of many, not each is.
+  // A single call may be done before the signal arrives, but not each of many.
   let stopped;
   for (let call = 0; call < 100 && !stopped; call++) {
     const controller = new AbortController();

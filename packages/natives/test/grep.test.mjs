@@ -5,7 +5,7 @@ import { grep, hasMatch, search, searchContent } from "@sinew/natives";
 import { tree } from "./tree.mjs";
 
 
-// More pieces than the queue of a callback holds: the search cannot be over when the first one arrives.
+// More pieces than fit into the queue of a callback, so that the search is still running when the first one arrives.
 const FILES = 2000;
 const many = () => tree(Object.fromEntries(Array.from({ length: FILES }, (_, n) => [`d${n % 7}/f${n}`, "hay\nneedle ä😀\nneedle\n"])));
 

@@ -1,4 +1,4 @@
-// Copies of the package for tests of its loader, and the runtimes that it must work under.
+// Makes copies of the package for tests of its loader, and provides the runtimes that it must support.
 import { execFileSync, spawn, spawnSync } from "node:child_process";
 import { cpSync, existsSync, linkSync, mkdirSync, mkdtempSync, copyFileSync, readdirSync, realpathSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { homedir, tmpdir } from "node:os";
@@ -12,12 +12,12 @@ export const BUILD = join(ROOT, "native", "build");
 export const MUSL = process.platform === "linux" && !process.report.getReport().header.glibcVersionRuntime;
 export const TAG = `${process.platform}-${process.arch}${MUSL ? "-musl" : ""}`;
 
-/** The addon that this machine built: of x64 there are two, one of them is enough. */
+/** The addon built on this machine. x64 has two, of which one is enough. */
 export const ADDON = readdirSync(BUILD).filter((name) => name.startsWith(`sinew_natives.${TAG}`) && name.endsWith(".node")).sort()[0];
 
-/** A folder that is removed when the test ends; on Windows when the process does, as others may still hold files of it. */
+/** A folder that is removed when the test ends; on Windows when the process ends, because others may use its files. */
 export function temporary(t) {
-  // The system's folder may be a link; the loader names real paths.
+  // The system's folder may be a link, but the loader reports real paths.
   const path = realpathSync(mkdtempSync(join(tmpdir(), "sinew-host-")));
   const remove = () => rmSync(path, { recursive: true, force: true, maxRetries: 5 });
   if (process.platform === "win32") process.on("exit", remove);
@@ -25,7 +25,7 @@ export function temporary(t) {
   return path;
 }
 
-/** A copy of the built package without any addon. Nothing above it holds one either. */
+/** A copy of the built package without an addon. The folders above it have none either. */
 export function bare(t) {
   const folder = join(temporary(t), "a", "b", "natives");
   mkdirSync(folder, { recursive: true });
@@ -34,10 +34,10 @@ export function bare(t) {
   return folder;
 }
 
-/** The same file under another name, without its bytes where the disk allows. */
+/** Puts a file under another name, as a hard link if the disk allows. */
 export function place(from, to) {
   mkdirSync(dirname(to), { recursive: true });
-  // Windows removes no name of a library that any process has loaded, and others load `from`.
+  // Windows does not delete a link to a library that a process has loaded, and others load `from`.
   if (process.platform === "win32") return copyFileSync(from, to);
   try {
     linkSync(from, to);
@@ -46,7 +46,7 @@ export function place(from, to) {
   }
 }
 
-/** Installs packages of the checkout below `folder`: as links, and where the system has none as copies, with the addon. */
+/** Installs packages of the checkout below `folder`, as links or, if the system has none, as copies with the addon. */
 export function install(folder, ...names) {
   const scope = join(folder, "node_modules", "@sinew");
   mkdirSync(scope, { recursive: true });
@@ -55,11 +55,11 @@ export function install(folder, ...names) {
     const to = join(scope, name);
     try {
       symlinkSync(from, to, "junction");
-      // Wine makes some links that lead nowhere.
+      // Wine creates some broken links.
       readdirSync(to);
     } catch {
       rmSync(to, { recursive: true, force: true });
-      // What a copy depends on lies where it was copied from.
+      // The dependencies of a copy are where it was copied from.
       process.env.NODE_PATH = join(ROOT, "node_modules");
       for (const part of ["package.json", "dist", "bin"]) if (existsSync(join(from, part))) cpSync(join(from, part), join(to, part), { recursive: true });
       if (name === "natives") for (const file of readdirSync(BUILD, { withFileTypes: true })) if (file.isFile()) place(join(BUILD, file.name), join(to, "native", file.name));
@@ -67,13 +67,13 @@ export function install(folder, ...names) {
   }
 }
 
-/** What a terminal of Windows cannot do here; undefined where it can. */
+/** Why a terminal of Windows does not work here; undefined if it does. */
 export const terminalLacks = () => (process.platform !== "win32" ? undefined : process.env.WINEPREFIX ? "wine shows nothing of a ConPTY" : isThere("sh") ? undefined : "no program sh");
 
 export const isThere = (program) => spawnSync(program, ["--version"]).error === undefined;
 const PROGRAM = /\b(?:spawn\(|run\(\[|execFileSync\(|argv: \[)"(\w+)"/g;
 
-/** What an example asks for that this system has not; undefined where it can run, as all of them can on Linux. */
+/** What an example needs that this system does not have; undefined if it can run, as all can on Linux. */
 export function lacking(code) {
   if (process.platform === "linux") return undefined;
   if (/\b(?:new Shell|executeShell|bash)\(/.test(code)) {
@@ -89,9 +89,9 @@ export function lacking(code) {
   return missing && `no program ${missing}`;
 }
 
-/** Runs a program to its end. `code` is null where a signal ended it. */
+/** Runs a program to its end. `code` is null if a signal ended it. */
 export function run(program, args, { cwd, env = {} } = {}) {
-  // What the outer environment says of variants and folders must not decide here.
+  // Variants and folders in the outer environment must not affect the tests.
   const { SINEW_DEV, SINEW_NATIVE_VARIANT, SINEW_COMPILED, XDG_DATA_HOME, ...outer } = process.env;
   return new Promise((done, fail) => {
     const child = spawn(program, args, { cwd, env: { ...outer, ...env }, stdio: ["ignore", "pipe", "pipe"] });
@@ -105,14 +105,14 @@ export function run(program, args, { cwd, env = {} } = {}) {
 
 const RUNTIMES = { bun: "1.4.5", deno: "2.9.6", esbuild: "0.28.2", postject: "1.0.0-alpha.6" };
 
-/** Bun, Deno, and the tools that bundle and compile programs, from npm, in the scripts' cache; installed at first use. */
+/** Bun, Deno, and tools that bundle and compile programs, installed from npm into the scripts' cache at first use. */
 export function runtimes() {
   const cache = process.env.SINEW_CACHE ?? join(process.env.XDG_CACHE_HOME ?? join(homedir(), ".cache"), "sinew");
   const folder = join(cache, `runtimes-${Object.values(RUNTIMES).join("-")}`);
   const at = (name) => join(folder, "node_modules", ".bin", name);
   const isComplete = () => Object.keys(RUNTIMES).every((name) => existsSync(at(name)));
   if (!isComplete()) {
-    // Test files run side by side: each installs for itself, and the first to end leaves its folder to all.
+    // Test files run concurrently. Each installs for itself, and the folder of the first to finish is used by all.
     const own = `${folder}.${process.pid}.part`;
     mkdirSync(own, { recursive: true });
     writeFileSync(join(own, "package.json"), JSON.stringify({ private: true, dependencies: RUNTIMES }));
@@ -120,7 +120,7 @@ export function runtimes() {
     try {
       renameSync(own, folder);
     } catch {
-      // Another one was first, or one that was cut off left a part.
+      // Another one was first, or an interrupted one left an incomplete folder.
       if (!isComplete()) rmSync(folder, { recursive: true });
       if (isComplete()) rmSync(own, { recursive: true });
       else renameSync(own, folder);

@@ -1,4 +1,4 @@
-// Texts and terminal input that are cut anywhere: between the halves of a character, within a sequence, within a paste.
+// Tests texts and terminal input that are split anywhere: inside a character, an escape sequence or a paste.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { HighlightStream, OutputSink, PtySession, StdinBuffer, executeShell, run } from "@sinew/natives";
@@ -6,7 +6,7 @@ import { HighlightStream, OutputSink, PtySession, StdinBuffer, executeShell, run
 const TEXTS = ["👩", "a👩‍💻b", "𝒜𝒷", "日本\u{20000}語", "plain", "\ud83d", "\ude00x", "👩\ud83d", "\ud83d\ud83d\ude00", "é👍🏽\n"];
 const UNIX = { skip: process.platform === "win32" && "Unix only" };
 
-/** Every way to cut a text into two, and the text as its code units. */
+/** Every way to split a text in two, and the text as code units. */
 function* cuts(text) {
   for (let at = 0; at <= text.length; at++) yield [text.slice(0, at), text.slice(at)];
   yield text.split("");
@@ -74,7 +74,7 @@ test("input characters are whole, wherever strings and bytes are cut", () => {
   }
 });
 
-/** Steps: input, or `[ms]`, the time that passes. */
+/** Plays steps: input, or `[ms]`, which lets time pass. */
 function play(context, steps, options) {
   context.mock.timers.enable({ apis: ["setTimeout"] });
   const { buffer, found } = collector(options);

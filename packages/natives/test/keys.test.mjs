@@ -12,7 +12,7 @@ const NUMBERS = ["", "0", "1", "2", "3", "15", "16", "17", "97", "97;", "97;0", 
 const ENDS = ["", "~", "u", "A", "H", "P", "R", "Z", "^", "$", "@", "a", "é", "m", "\x7f", "\x1b", "\0", "\n", "界", "\ud83d"];
 const sequences = PREFIXES.flatMap((prefix) => NUMBERS.flatMap((number) => ENDS.map((end) => prefix + number + end)));
 
-/** The id in the addon's own words. */
+/** The id in the addon's own format. */
 function packed(id) {
   if (id === null) return 0;
   const bits = { shift: 1, alt: 2, ctrl: 4, super: 8 };
@@ -28,7 +28,7 @@ test("what the table answers is what the addon answers", () => {
   for (const kitty of [false, true]) {
     for (const data of sequences) {
       const id = parseKey(data, kitty);
-      // Once as the addon answers, once as the table remembers it.
+      // The first answer is from the addon, the second from the table that remembers it.
       assert.equal(packed(id), native.parseKey(data, kitty) & 0x7fffffff, JSON.stringify(data));
       assert.equal(parseKey(data, kitty), id);
       if (id !== null) ids.add(id);

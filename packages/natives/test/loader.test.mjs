@@ -11,16 +11,16 @@ const VERSION = JSON.parse(readFileSync(join(PACKAGE, "package.json"), "utf8")).
 const X64 = process.arch === "x64";
 const MODERN = `sinew_natives.${TAG}-modern.node`;
 const BASELINE = `sinew_natives.${TAG}-baseline.node`;
-/** The name that this machine's addon has where no variant is forced. */
+/** The name of this machine's addon if no variant is forced. */
 const NAME = X64 ? BASELINE : `sinew_natives.${TAG}.node`;
 
-/** Loads a copy of the package in a process of its own; with `before`, some JavaScript that runs first. */
+/** Loads a copy of the package in a separate process. `before` is JavaScript that runs first. */
 function load(folder, { env, before = "" } = {}) {
   const script = `${before};const n = require(${JSON.stringify(join(folder, "dist", "index.js"))}); process.stdout.write(String(n.visibleWidth("日本")));`;
   return run(process.execPath, ["-e", script], { cwd: folder, env: { SINEW_DEV: "1", ...env } });
 }
 
-/** A copy with the addon in its own folder, under `name`; the file is a copy of its own when it is to be changed. */
+/** A copy with the addon in its own folder, under `name`. With `own`, the file is a real copy that may be changed. */
 function withAddon(t, name = NAME, { own = false } = {}) {
   const folder = bare(t);
   const path = join(folder, "native", name);
@@ -36,7 +36,7 @@ function replace(path, from, to) {
   writeFileSync(path, text.replace(from, to));
 }
 
-/** What loading says of `path` when nothing serves. */
+/** What the loader says about `path` if it finds no usable addon. */
 async function refusal(folder, path, options) {
   const { code, err } = await load(folder, options);
   assert.equal(code, 1, err);
@@ -117,7 +117,7 @@ test("several copies, each with its own addon, live in one process and its threa
 test("a truncated file is refused before it is mapped, wherever it ends", async (t) => {
   const { folder, path } = withAddon(t, NAME, { own: true });
   const { size } = statSync(path);
-  // Linkers of Windows pad the end, which is no loss.
+  // Linkers of Windows pad the end, so losing some of it does no harm.
   for (const part of [size - (process.platform === "win32" ? 4096 : 1), size >> 1, size >> 4, 5000, 100, 20]) {
     truncateSync(path, part);
     assert.match(await refusal(folder, path), new RegExp(`^truncated: .*\\b${part}\\b.*install it again`), `${part} bytes`);
@@ -142,7 +142,7 @@ test("an addon that lacks exports is named as stale, with the exports", async (t
 
 test("an addon of somebody else is not taken", async (t) => {
   const { folder, path } = withAddon(t, NAME, { own: true });
-  // The same library, whose version function goes by another name.
+  // The same library with another name for its version function.
   const bytes = readFileSync(path);
   const at = bytes.indexOf("nativeVersion");
   assert.ok(at > 0);
@@ -175,7 +175,7 @@ test("an addon for another processor or system is named as such", { skip: proces
   assert.equal(await refusal(folder, path), `wrong platform: built for win32-x64, needed for ${TAG}`);
 });
 
-/** A program of 4 KiB that asks for a dynamic loader. */
+/** A program of 4 KiB that requires a dynamic loader. */
 function elfProgram(interpreter) {
   const bytes = Buffer.alloc(4096);
   bytes.write("\x7fELF\x02\x01", "latin1");
@@ -214,7 +214,10 @@ test("the C library is that of the running program, else that of the runtime's r
 test("a library of Windows is whole up to the names of its symbols", async (t) => {
   const { binaryFault } = await import("../dist/loader-binary.js").then((module) => module.default);
   const path = join(temporary(t), "library.node");
-  /** One section at 1024 with 512 bytes; behind it the symbols, 18 bytes each, and their names, which count themselves. */
+  /**
+   * One section at 1024 with 512 bytes, then the symbols of 18 bytes each, then their names, whose size includes
+   * itself.
+   */
   const library = ({ symbols, names }) => {
     const bytes = Buffer.alloc(1536 + (symbols ? symbols * 18 + names : 0));
     bytes.write("MZ");
@@ -248,7 +251,7 @@ test("an unsupported platform gets the list of the supported ones", async (t) =>
   const { folder } = withAddon(t);
   const { code, err } = await load(folder, { before: `Object.defineProperty(process, "platform", { value: "sunos" })` });
   assert.equal(code, 1);
-  // Node writes what ends it with the line ends of the system.
+  // Node writes a fatal error with the line ends of the system.
   assert.ok(err.replaceAll("\r\n", "\n").includes(`no addon for sunos-${process.arch}; supported are ${PLATFORMS.map(({ tag }) => tag).join(", ")}\n`), err);
 });
 
@@ -279,7 +282,7 @@ test("without /proc/cpuinfo the baseline addon is asked what the processor has",
   await loads(folder, native.cpuSupportsModern() ? modern : baseline, { before: hidden });
 });
 
-/** A host that carries the addon: as scripts/embed.mjs writes it, but for where the bytes come from. */
+/** A host that contains the addon, as scripts/embed.mjs writes it, except for the source of the bytes. */
 function compiled(t, { bytes = addon } = {}) {
   const folder = bare(t);
   const content = readFileSync(addon);
@@ -289,7 +292,7 @@ function compiled(t, { bytes = addon } = {}) {
     `exports.EMBEDDED = [{ name: ${JSON.stringify(NAME)}, size: ${content.length}, sha256: "${sha256}", read: () => { process.stdout.write("read "); return require("node:fs").readFileSync(${JSON.stringify(bytes)}); } }];\n`,
   );
   const data = join(dirname(folder), "data");
-  // As on a machine whose temporary folder is this one.
+  // Simulates a machine with this temporary folder.
   const temp = join(dirname(folder), "temp");
   mkdirSync(temp);
   const env = { SINEW_COMPILED: "1", SINEW_NATIVE_VARIANT: "baseline", XDG_DATA_HOME: data, LOCALAPPDATA: data, HOME: data, TMPDIR: temp, TEMP: temp };
@@ -361,7 +364,7 @@ async function extractsTo(folder, env, path) {
 
 test("where the data folder cannot be written, a private temporary one is taken, else both are named", async (t) => {
   const { folder, env, data, temp, path } = compiled(t);
-  // A file in the place of the folder: root too cannot write there.
+  // A file instead of the folder, because not even root can write there.
   writeFileSync(data, "");
   const user = process.getuid?.();
   const instead = join(temp, user === undefined ? "sinew-data" : `sinew-data-${user}`, "natives", VERSION, NAME);

@@ -1,4 +1,4 @@
-// `npx @sinew/natives mcp`: by hand, and by the client of the TypeScript SDK where it is installed.
+// Tests `npx @sinew/natives mcp` by hand, and with the client of the TypeScript SDK if it is installed.
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
 import { existsSync, linkSync, mkdirSync, mkdtempSync, realpathSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
@@ -21,7 +21,7 @@ writeFileSync(join(root, "src", "main.rs"), "fn main() {\n    needle();\n}\n");
 writeFileSync(join(folder, "outside", "secret.txt"), "needle\n");
 symlinkSync(join(folder, "outside"), join(root, "link"));
 
-/** Starts the server, lets `work` ask it, and ends it. */
+/** Starts the server, lets `work` use it, and ends it. */
 async function drive(work, args = ["--root", root]) {
   const child = spawn(process.execPath, [BIN, "mcp", ...args], { stdio: ["pipe", "pipe", "inherit"] });
   const closed = new Promise((done) => child.on("close", done));
@@ -117,11 +117,11 @@ test("what is neither a file nor a folder is refused, and holds nothing up", { s
   const listener = createServer().listen(join(special, "socket"));
   await new Promise((done) => listener.once("listening", done));
   writeFileSync(join(special, "plain.txt"), "needle\n");
-  // A device lies elsewhere: a root of its own holds it.
+  // A device is in another folder, so it needs its own root.
   await drive(async ({ ask, call }) => {
     await greet(ask);
     for (const path of ["pipe", "link", "socket", "/dev/zero", "/dev/null"]) {
-      // More at a time than Node has threads for files.
+      // More calls at once than Node has threads for files.
       const calls = Array.from({ length: 8 }, () => ["read", { path }]).concat([["grep", { pattern: "a", path }], ["find", { pattern: "*", path }], ["ls", { path }]]);
       for (const [text, failed] of await Promise.all(calls.map(([name, args]) => call(name, args)))) {
         assert.deepEqual([text, failed], [`${path} is a pipe, a socket or a device`, true]);
@@ -156,7 +156,7 @@ test("a folder that takes the place of a root is refused by every tool", async (
     for (const [name, args] of [["read", { path: "a.txt" }], ["ls", {}], ["grep", { pattern: "needle" }], ["find", { pattern: "*" }], ["fuzzy_find", { query: "a" }]]) {
       assert.deepEqual(await call(name, args), [`Refused: ${moved} is another folder than at the start of the server; start it again`, true], name);
     }
-    // The folder itself, at its own place again.
+    // The folder itself, back in its place.
     rmSync(moved, { recursive: true });
     renameSync(`${moved}-aside`, moved);
     assert.deepEqual(await call("read", { path: "a.txt" }), ["1:needle", false]);
@@ -166,7 +166,7 @@ test("a folder that takes the place of a root is refused by every tool", async (
 test("a call that is cancelled is not answered", async () => {
   const frames = await drive(async ({ ask, call, send }) => {
     await greet(ask);
-    // Written at once: a call that the server reads alone may be answered before it is cancelled.
+    // Written in one piece: a call that the server reads alone may be answered before it is cancelled.
     send([
       { id: "slow", method: "tools/call", params: { name: "grep", arguments: { pattern: "needle" } } },
       { method: "notifications/cancelled", params: { requestId: "slow" } },

@@ -104,7 +104,7 @@ test("every export works under Deno, in the main thread and in threads", async (
 
 test("Deno without all permissions gets the list of what was tried, and the reasons", async () => {
   const { deno } = runtimes();
-  // Where the addon could be loaded, that is refused too.
+  // That is refused even if the addon could be loaded.
   writeFileSync(join(installed, "least.mjs"), 'import { visibleWidth } from "@sinew/natives";\nconsole.log(visibleWidth("ab"));\n');
   const { code, err } = await run(deno, ["run", "--no-lock", "--no-prompt", "--allow-read", "--allow-env", "least.mjs"], { cwd: installed });
   assert.notEqual(code, 0);
@@ -149,10 +149,12 @@ test("the installed package has the command that compiled hosts need", async () 
   assert.match(err, /^embed: @sinew\/natives-plan9-mips is not installed; run: npm install/);
 });
 
-/** What a compiled host does: uses the addon, and the supervisor program too. */
+/** The code of a compiled host, which uses the addon and the supervisor program. */
 const HOST = `import { PtySession, visibleWidth } from "@sinew/natives"; new PtySession().start({ command: "exit 3" }).then(({ exitCode }) => console.log(visibleWidth("日本"), exitCode));`;
 
-/** A folder with a copy of the package that carries the addon as `host` reads it; `compile` makes the executable `app` there. */
+/**
+ * A folder with a copy of the package and the addon, which `host` reads. `compile` creates the executable `app` there.
+ */
 async function compiledHost(t, host, compile) {
   const folder = temporary(t);
   const own = join(folder, "node_modules", "@sinew", "natives");
@@ -215,7 +217,7 @@ export async function main(): Promise<string[]> {
   for (const ending of ["cts", "mts"]) writeFileSync(join(app, `app.${ending}`), `import { ${names} } from "@sinew/natives";\n${body}`);
   const compat = `import stringWidth from "@sinew/natives/compat/string-width";\nimport wrapAnsi from "@sinew/natives/compat/wrap-ansi";\n`;
   writeFileSync(join(app, "compat.mts"), `${compat}const width: number = stringWidth(wrapAnsi("one two", 3, { hard: true }));\n// @ts-expect-error A text is needed.\nvoid stringWidth(width);\n`);
-  // Every declaration file is read, since libraries are checked too.
+  // Every declaration file is read, because libraries are checked too.
   const { exports } = JSON.parse(readFileSync(join(installed, "node_modules", "@sinew", "natives", "package.json"), "utf8"));
   const modules = Object.keys(exports).filter((name) => name.startsWith("./compat/")).map((name) => `@sinew/natives${name.slice(1)}`);
   for (const ending of ["cts", "mts"]) writeFileSync(join(app, `all.${ending}`), `${modules.map((name, at) => `import module${at} from "${name}";`).join("\n")}
@@ -231,7 +233,7 @@ test("no drop-in is `any`, however types are resolved", async () => {
   mkdirSync(app);
   const { exports } = manifest("natives");
   const names = Object.keys(exports).filter((name) => name !== "./package.json").map((name) => `@sinew/natives${name.slice(1)}`);
-  // `0 extends 1 & T` holds for `any` alone.
+  // `0 extends 1 & T` is true only for `any`.
   const lines = names.flatMap((name, at) => [`import * as all${at} from "${name}";`, `export const any${at}: Any<typeof all${at}> = false;`, ...(name.includes("/compat/") ? [`import one${at} from "${name}";`, `export const anyOne${at}: Any<typeof one${at}> = false;`] : [])]);
   const uses = `import fastGlob from "@sinew/natives/compat/fast-glob";
 import sharp from "@sinew/natives/compat/sharp-lite";
@@ -248,7 +250,7 @@ pty.spawn(1);
 `;
   const program = `type Any<T> = 0 extends 1 & T ? true : false;\n${lines.join("\n")}\n`;
   for (const [resolution, module, ending] of [["bundler", "esnext", "mts"], ["bundler", "esnext", "ts"], ["node10", "commonjs", "ts"], ["node16", "node16", "mts"], ["node16", "node16", "cts"]]) {
-    // A module of CommonJS gets the module's object for `import one from`, which is the function for these.
+    // In CommonJS, `import one from` gives the module's object, which is the function for these modules.
     const body = ending === "cts" ? program : program + uses;
     writeFileSync(join(app, `app.${ending}`), body);
     const compilerOptions = { strict: true, esModuleInterop: true, noEmit: true, skipLibCheck: false, target: "es2022", lib: ["es2022"], module, moduleResolution: resolution, types: ["node"], typeRoots: [join(ROOT, "node_modules", "@types")] };
@@ -278,7 +280,7 @@ test("pack refuses a Linux addon that asks for a newer glibc than a release prom
   assert.equal(arch, process.arch);
   assert.equal(staticTls, false);
   assert.ok(compareVersions("2.9", "2.28") < 0 && compareVersions("2.28", "2.28") === 0 && compareVersions("2.34", "2.4") > 0);
-  // As the linker's own tool reads it.
+  // Read with the tool of the linker.
   const { out } = await done("objdump", ["-T", join(BUILD, ADDON)]);
   const named = [...out.matchAll(/GLIBC_(\d[\d.]*)/g)].map(([, each]) => each).sort(compareVersions);
   assert.equal(glibc, named.at(-1));

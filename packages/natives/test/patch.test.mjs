@@ -1,4 +1,4 @@
-// Patches: the wiring, the results and errors that JavaScript sees, and diffs of this package as input.
+// Tests the binding of patches, its results and errors, and diffs of this package as input.
 import assert from "node:assert/strict";
 import { mkdirSync, readFileSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";

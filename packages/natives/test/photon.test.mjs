@@ -1,4 +1,4 @@
-// The module in the place of @silvia-odwyer/photon-node: synchronous calls, pixels, and files that announce a rotation.
+// Tests the module that replaces @silvia-odwyer/photon-node: synchronous calls, pixels, and files with a rotation.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { createRequire } from "node:module";

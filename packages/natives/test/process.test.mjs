@@ -10,10 +10,10 @@ const { Process, killTree, listDescendants } = createRequire(import.meta.url)(".
 
 const WAITS = 'console.log("up"); setInterval(() => {}, 1e9);';
 const STARTS = `require("node:child_process").spawn(process.execPath, ["-e", ${JSON.stringify(WAITS)}], { detached: true, stdio: ["ignore", "inherit", "ignore"] });`;
-/** Two processes: by a shell where there is one, as it is up at once. */
+/** The command for two processes. Uses a shell if there is one, because it starts quickly. */
 const PARENT = process.platform === "win32" ? [process.execPath, ["-e", STARTS + WAITS]] : ["sh", ["-c", "setsid sh -c 'echo up; exec sleep 1000' & echo up; exec sleep 1000"]];
 
-/** A process with a child in a session of its own; both have said that they are up. */
+/** Starts a process with a child in a separate session, and waits until both run. */
 async function tree() {
   const child = spawn(...PARENT);
   let said = "";
@@ -38,7 +38,7 @@ test("a tree is listed and killed", async () => {
 test("the command line of a process is known while it runs", { skip: process.platform !== "linux" && "Linux only" }, async () => {
   assert.deepEqual(Process.fromPid(process.pid).args(), readFileSync("/proc/self/cmdline", "utf8").split("\0").slice(0, -1));
   const child = spawn("cat", ["-", "a b", ""]);
-  // It answers, so it is that program by now.
+  // It answers, so the program runs by now.
   child.stdin.write("up");
   await once(child.stdout, "data");
   const handle = Process.fromPid(child.pid);
@@ -79,7 +79,7 @@ test("a handle that is closed ends its waits and is of no further use", async ()
   for (const use of [() => handle.ppid(), () => handle.children(), () => handle.status()]) assert.throws(use, { code: "ERR_INVALID_STATE" });
   await assert.rejects(handle.waitForExit(), { code: "ERR_INVALID_STATE" });
   await assert.rejects(handle.terminate(), { code: "ERR_INVALID_STATE" });
-  // The process goes on.
+  // The process continues.
   const other = Process.fromPid(pid);
   assert.equal(other.status(), "running");
   assert.equal((await other.terminate()).survivors.length, 0);

@@ -1,4 +1,4 @@
-// Which program the benchmarks of the agent measure.
+// Tests which program the benchmarks of the agent measure.
 import assert from "node:assert/strict";
 import { mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -10,7 +10,7 @@ const root = mkdtempSync(join(tmpdir(), "program-"));
 after(() => rmSync(root, { recursive: true, force: true }));
 const name = process.platform === "win32" ? "sinew.exe" : "sinew";
 
-/** Puts a program there that was built `seconds` after the epoch. */
+/** Creates a program in a folder that was built `seconds` after the epoch. */
 function build(folder, seconds) {
   const path = join(root, folder, name);
   mkdirSync(dirname(path), { recursive: true });

@@ -1,4 +1,4 @@
-// Programs without a shell on terminals, their numbers, bytes, variables, and output that is held.
+// Tests programs on a terminal without a shell: process ids, bytes, variables, and paused output.
 import assert from "node:assert/strict";
 import { createRequire } from "node:module";
 import { test } from "node:test";
@@ -66,7 +66,7 @@ test("nothing is handed over between pause and resume, and nothing is lost", ter
   await begun;
   pty.pause();
   paused = true;
-  // Whatever was on its way has had its turns.
+  // Anything that was pending has been delivered by now.
   for (let turn = 0; turn < 50; turn++) await new Promise(setImmediate);
   paused = false;
   pty.resume();

@@ -12,7 +12,7 @@ const { supervisor } = require("../dist/loader.js");
 
 const sh = { skip: noTerminal };
 
-/** Runs a command to its end and gives what it printed too. */
+/** Runs a command to its end and returns its output too. */
 async function run(options) {
   let output = "";
   const result = await new PtySession().start(options, (chunk) => (output += chunk));
@@ -98,6 +98,6 @@ test("a worker that ends takes its programs with it", sh, async () => {
   const worker = new Worker(source, { eval: true });
   await once(worker, "message");
   await worker.terminate();
-  // Standing there is a defect; ending takes the system a moment.
+  // A process that stays is a defect, but the system needs a moment to end it.
   while (listDescendants(process.pid).length > before) await new Promise((resolve) => setTimeout(resolve, 5));
 });

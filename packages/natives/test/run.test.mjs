@@ -1,4 +1,4 @@
-// Output that is collected, programs without a shell, input that is written meanwhile, failures that reject.
+// Tests collected output, programs without a shell, input that is written meanwhile, and failures that reject.
 import assert from "node:assert/strict";
 import { readdirSync, realpathSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -11,7 +11,7 @@ import { isThere } from "./host.mjs";
 const { CommandError, executeShell, quote, run } = createRequire(import.meta.url)("..");
 
 const bash = { skip: noShell };
-/** Programs of Unix: on Windows where Git's folder of them is on PATH. */
+/** For tests with Unix programs. On Windows they run if Git's folder of them is on PATH. */
 const programs = { skip: noShell || (!isThere("sh") && "no program sh") };
 const FOLDER = realpathSync(tmpdir());
 
@@ -47,7 +47,7 @@ test("arguments reach a program as they stand, in its folder, with its variables
   assert.equal(stdout, "two words|$HOME|*|it's|@no/file|a\\b\\|say \"no\"\\|C:\\x y\\||");
   const env = { GIVEN: "x y", HOME: undefined };
   assert.equal((await run(["sh", "-c", `${printsFolder}; echo $GIVEN`], { cwd: FOLDER, env })).stdout, `${shownByBash(FOLDER)}\nx y`);
-  // Git's bash has a HOME of its own where it is given none.
+  // Git's bash sets its own HOME if it gets none.
   const none = process.platform === "win32" ? /^x y .+$/ : /^x y none$/;
   assert.match((await executeShell({ command: "echo $GIVEN ${HOME-none}", env, buffer: true })).stdout, none);
   const { stdout: given } = await run(["env"], { sessionEnv: { PATH: process.env.PATH, ONLY: "1" } });
@@ -155,7 +155,7 @@ test("a signal ends a program whose input nobody takes", programs, async () => {
   const controller = new AbortController();
   async function* endless() {
     for (let index = 0; ; index++) {
-      // More than the pipe holds: the second one waits.
+      // More than fits into the pipe, so the second one waits.
       if (index === 1) controller.abort();
       yield "x".repeat(60_000);
     }
@@ -186,6 +186,6 @@ test("a command that was fed leaves no descriptor", { skip: noShell || (process.
   const before = readdirSync("/proc/self/fd").length;
   for (let index = 0; index < 50; index++) await feed();
   const after = readdirSync("/proc/self/fd").length;
-  // Without the release each call would leave two.
+  // Without the release each call would leak two.
   assert.ok(after < before + 50, `${before} descriptors became ${after}`);
 });

@@ -1,4 +1,4 @@
-// Programs, scripts, shells and terminals in a sandbox; policies that are refused.
+// Tests programs, scripts, shells and terminals in a sandbox, and policies that are refused.
 import assert from "node:assert/strict";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -13,7 +13,10 @@ const folder = realpathSync(mkdtempSync(join(tmpdir(), "sinew-sandbox-")));
 after(() => rmSync(folder, { recursive: true }));
 
 let projects = 0;
-/** A project with a secret. It lies below the temporary directory, which is writable inside: tests of writing use another place. */
+/**
+ * A project with a secret. The temporary directory around it is writable in a sandbox, so write tests use another
+ * place.
+ */
 function project() {
   const root = join(folder, `project-${projects++}`);
   mkdirSync(join(root, "deep"), { recursive: true });

@@ -110,8 +110,8 @@ test("abort reaches a run that was asked for just now", bash, async () => {
 test("a background job outlives its run and is listed", bash, async () => {
   const shell = new Shell();
   assert.equal((await run(shell, { command: "sleep 1000 & echo here" })).output, "here\n");
-  // A process that has just begun has the command line of the shell for a moment; Windows tells the file of a program, and
-  // there a bash waits for each.
+  // A new process has the command line of the shell for a moment. Windows shows the file of a program, and there a bash
+  // waits for each.
   const isSleep = process.platform === "win32" ? /sleep\.exe$/ : /^sleep 1000$/;
   let commands = [];
   while (!commands.some((command) => isSleep.test(command))) {
@@ -147,7 +147,7 @@ test("wrong options are named", bash, async () => {
 
 test("scripts that kill interpreters leave this process alone", bash, async () => {
   const umask = process.umask();
-  // Elsewhere the parent that a script sees is this process.
+  // On other systems the parent of a script is this process.
   const parent = process.platform === "linux" ? ["kill -9 $PPID; sleep 1000"] : [];
   for (const command of ["kill -9 $$", ...parent, "f() { f; }; f", "umask 0; ulimit -n 20"]) {
     for (const engine of ENGINES) await executeShell({ command, engine, timeoutMs: 30_000 });

@@ -1,4 +1,4 @@
-// Calls every export of @sinew/natives once, in whatever runtime and thread it is run, and ends by itself.
+// Calls every export of @sinew/natives once, in any runtime and thread, and ends by itself.
 //
 //   node smoke.mjs            every export
 //   node smoke.mjs NAME       that one
@@ -18,7 +18,7 @@ const HERE = fileURLToPath(new URL(".", import.meta.url));
 const RED = "\x1b[31m";
 const WINDOWS = process.platform === "win32";
 
-/** A folder with two files, for the time of `work`. */
+/** Creates a folder with two files for the duration of `work`. */
 async function withFolder(work) {
   const path = mkdtempSync(join(tmpdir(), "sinew-smoke-"));
   try {
@@ -30,7 +30,7 @@ async function withFolder(work) {
   }
 }
 
-/** A child process for the time of `work`. */
+/** Starts a child process for the duration of `work`. */
 async function withChild(work) {
   const child = spawn(process.execPath, ["-e", "setInterval(() => {}, 1000)"], { stdio: "ignore" });
   const ended = once(child, "exit");
@@ -42,7 +42,7 @@ async function withChild(work) {
   }
 }
 
-/** Shells run where there is a bash, and say so where there is none; Linux has an interpreter of its own. */
+/** Checks that shells run if there is a bash, or report that there is none. Linux has an embedded interpreter. */
 async function whereShellsRun(work) {
   try {
     await work();
@@ -97,7 +97,7 @@ const USES = {
     let text = "";
     const program = WINDOWS ? { argv: ["cmd.exe", "/c", "echo here& exit 3"] } : { command: "echo here; exit 3" };
     assert.equal((await new PtySession().start(program, (chunk) => (text += chunk))).exitCode, 3);
-    // wine shows nothing of what runs on a ConPTY.
+    // wine shows no output of programs on a ConPTY.
     if (!process.env.WINEPREFIX) assert.match(text, /here/);
   },
   SamplingFilter: ({ SamplingFilter }) => assert.equal(SamplingFilter.Lanczos3, 5),
@@ -190,7 +190,7 @@ const USES = {
   wrapTextWithAnsi: ({ wrapTextWithAnsi }) => assert.deepEqual(wrapTextWithAnsi("one two", 4), ["one", "two"]),
 };
 
-/** Off Linux a desktop may hold anything; on Linux without a display there is nothing. */
+/** On other systems the clipboard may contain anything. On Linux without a display there is none. */
 async function clipboard(read) {
   const value = await read();
   if (process.platform === "linux" && !process.env.DISPLAY && !process.env.WAYLAND_DISPLAY) assert.equal(value, null);
@@ -209,7 +209,7 @@ async function every() {
   return exported.length;
 }
 
-/** Runs this file in a thread; resolves with what it says. */
+/** Runs this file in a thread and resolves with its message. */
 async function thread(task) {
   const worker = new Worker(fileURLToPath(import.meta.url), { workerData: task });
   const [said] = await once(worker, "message");
@@ -220,7 +220,7 @@ async function threads() {
   const { worker, said } = await thread("every");
   assert.ok(said > 40);
   await worker.terminate();
-  // Half of them are stopped amid a search that goes on in the pool.
+  // Half of them are stopped during a search that continues in the pool.
   for (let round = 0; round < 50; round++) {
     const { worker } = await thread(round % 2 ? "busy" : "idle");
     await worker.terminate();

@@ -1,4 +1,4 @@
-// What `npm start` compares is the same work: plain JavaScript finds in the same files what the package finds.
+// Tests that `npm start` compares the same work: plain JavaScript finds the same results in the same files.
 import assert from "node:assert/strict";
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

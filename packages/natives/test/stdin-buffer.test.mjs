@@ -32,7 +32,7 @@ test("a lone escape comes out after the timeout", async () => {
   const waiting = once(buffer, "data");
   buffer.process("\x1b");
   assert.equal(buffer.getBuffer(), "\x1b");
-  // The buffer's own timer lets the process end.
+  // The buffer's own timer does not keep the process alive.
   const alive = setInterval(() => {}, 1000);
   assert.deepEqual(await waiting, ["\x1b"]);
   clearInterval(alive);

@@ -1,4 +1,5 @@
-// What is left of shells and terminals whose host dies, whose worker is stopped, or that are aborted by the hundred: nothing.
+// Tests that nothing is left of shells and terminals whose host dies, whose worker is stopped, or that are aborted in
+// large numbers.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { readFileSync, readdirSync } from "node:fs";
@@ -16,10 +17,10 @@ const linux = { skip: process.platform !== "linux" && "reads /proc" };
 
 /** How long anything may take before the test fails; the machine may be busy. */
 const LIMIT_MS = 120_000;
-/** Trees that are aborted, and how many at once. */
+/** The number of process trees that are aborted, and how many at once. */
 const TREES = 500;
 const AT_ONCE = 20;
-/** Workers that are stopped. */
+/** The number of workers that are stopped. */
 const WORKERS = 10;
 
 /** Waits until `value()` is neither undefined nor false. */
@@ -33,7 +34,7 @@ async function until(what, value) {
   }
 }
 
-/** A process that runs, as `{ pid, born, command }`; undefined for one that is over, also if nobody has waited for it yet. */
+/** A running process as `{ pid, born, command }`; undefined if it has ended, even if nobody has waited for it yet. */
 function processAt(pid) {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
@@ -50,7 +51,7 @@ const here = () => below(process.pid);
 const sleepers = (list) => list.filter(({ command }) => command === "sleep 1000");
 const living = (list) => list.filter(({ pid, born }) => processAt(pid)?.born === born);
 
-/** What this process holds. */
+/** The resources that this process holds. */
 function facts() {
   const count = (folder) => readdirSync(`/proc/self/${folder}`).length;
   return { processes: here().length, threads: count("task"), descriptors: count("fd") };
@@ -64,7 +65,7 @@ function nothingMore(before) {
   });
 }
 
-// In all ways of starting at once: what ignores signals, what sits in a session of its own, and grandchildren of that.
+// All at once: a process that ignores signals, one in a separate session, and grandchildren of it.
 const STUBBORN = "trap '' TERM HUP INT; sleep 1000 & setsid sleep 1000 & setsid sh -c 'sleep 1000 & wait' & echo up; wait";
 const PER_TREE = 3;
 const STARTS = `
@@ -92,7 +93,7 @@ const ENDS = {
 for (const [how, end] of Object.entries(ENDS)) {
   test(`no process is left of a host that ${how}`, linux, async (t) => {
     const program = `${STARTS} process.stdin.once("data", () => { ${end} }); void runs;`;
-    // A core file would be left by abort.
+    // abort would leave a core file.
     const host = spawn("sh", ["-c", 'ulimit -c 0; exec "$0" -e "$1"', process.execPath, program], { stdio: ["pipe", "ignore", "ignore"] });
     t.after(() => host.kill("SIGKILL"));
     const over = new Promise((done) => host.once("exit", done));
@@ -137,10 +138,10 @@ for (const runtime of ["node", "deno"]) {
   });
 }
 
-// Five processes, three of them in sessions of their own.
+// Five processes, three of them in separate sessions.
 const TREE = "sleep 1000 & setsid sleep 1000 & setsid sleep 1000 & setsid sh -c 'sleep 1000 & wait' & echo up; wait";
 
-/** Starts a tree, stops it once it is up (every third at once), and gives the result. */
+/** Starts a tree, stops it once it runs (every third immediately), and returns the result. */
 async function aborted(number) {
   const controller = new AbortController();
   const options = { command: TREE, signal: controller.signal };

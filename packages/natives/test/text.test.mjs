@@ -6,14 +6,14 @@ const require = createRequire(import.meta.url);
 const { Ellipsis, countAmbiguous, extractSegments, sanitizeText, sliceWithWidth, truncateToWidth, visibleWidth, wrapTextWithAnsi } = require("..");
 const { native } = require("../dist/loader.js");
 
-/** Text and cells as they cross: two numbers of four bytes for each text, then the texts. */
+/** Unpacks texts and cells from the binding's format: two numbers of four bytes for each text, then the texts. */
 function unpacked(packed, count) {
   const number = (at) => Buffer.from(packed.slice(at, at + 4), "latin1").readUInt32LE();
   let at = 8 * count;
   return Array.from({ length: count }, (_, n) => [packed.slice(at, (at += number(8 * n + 4))), number(8 * n)]).flat();
 }
 
-/** Numbers that are the same in each run. */
+/** Pseudo-random numbers that are the same in each run. */
 function numbers(seed) {
   let state = seed;
   return (below) => {
@@ -27,7 +27,7 @@ const PIECES = [
   "\x1b]0;open", "é", "e\u0301", "\u0301", "\u200d", "\ufe0f", "界", "👩\u200d💻", "🇩🇪", "\ud83d", "\udca9", "\u0085", "\u009b1m", "\u0600", "\0",
 ];
 
-/** Mostly printable ASCII, so that the answers that do not cross are met too. */
+/** Mostly printable ASCII, so that the answers that do not need the addon are tested too. */
 function* texts(count) {
   const random = numbers(7);
   for (let n = 0; n < count; n++) {

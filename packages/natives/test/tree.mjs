@@ -1,4 +1,4 @@
-// Folders with files in them, for tests of searches.
+// Creates folders with files for tests of searches.
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -7,7 +7,10 @@ import { after } from "node:test";
 const folders = [];
 after(() => folders.forEach((folder) => rmSync(folder, { recursive: true, force: true })));
 
-/** Makes a folder with these files, texts by path; its real path. It is removed when the tests of the file are over. */
+/**
+ * Creates a folder with these files (texts by path) and returns its real path. It is removed after the tests of the
+ * file.
+ */
 export function tree(files) {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), "sinew-tree-")));
   folders.push(folder);

@@ -29,7 +29,7 @@ test("what nobody reads holds nothing back", unix, (t) => {
   execFileSync("mkfifo", [path]);
   const fd = openSync(path, "r+");
   const writer = new TtyWriter(fd);
-  // More than a pipe holds: the call returns, and the bytes that wait are told.
+  // More than fits into a pipe: the call returns the number of waiting bytes.
   assert.ok(writer.write("x".repeat(1 << 20)) > 0);
   assert.equal(writer.flushSync(1), false);
   assert.ok(writer.pending() > 0);

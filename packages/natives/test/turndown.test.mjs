@@ -1,4 +1,5 @@
-// `compat/turndown` as a program uses it: options, rules, plugins and the nodes that they get. turndown's own tests run in `npm run conformance`.
+// Tests `compat/turndown` as a program uses it: options, rules, plugins and their nodes. turndown's own tests run in
+// `npm run conformance`.
 import assert from "node:assert/strict";
 import { createRequire } from "node:module";
 import { test } from "node:test";
@@ -53,7 +54,7 @@ test("text may be escaped by a function of the caller", () => {
   assert.equal(service.turndown("*a* <code>b</code>"), "*A* `b`");
 });
 
-/** The nodes of a page by a selector, as a filter meets them. */
+/** The nodes of a page that match a selector, in the order in which a filter gets them. */
 function nodes(html, query) {
   let found;
   const filter = (node) => {

@@ -1,4 +1,4 @@
-// Watching: the wiring, what closes a watcher, and errors. The laws of batches are tested in the crate.
+// Tests the binding of watchers, what closes a watcher, and errors. The crate tests the properties of batches.
 import assert from "node:assert/strict";
 import { mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -10,7 +10,7 @@ const { Watcher, watch, Workspace } = createRequire(import.meta.url)("..");
 
 const linux = { skip: process.platform !== "linux" && "directories are watched on Linux only" };
 
-/** A watcher, and a function that waits until its events, in order, satisfy a test. */
+/** Returns a watcher, and a function that waits until its events, in order, satisfy a test. */
 async function recorded(path, options = {}) {
   const events = [];
   let wake = () => {};

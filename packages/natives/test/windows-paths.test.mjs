@@ -1,4 +1,4 @@
-// Paths of Windows as people write them, from the table that the crates are asked too.
+// Tests Windows paths as people write them, with the same table as the crates.
 import assert from "node:assert/strict";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -21,7 +21,7 @@ function tree(t) {
   return { root, filled: (text) => text.replace(/\{([Rr/D])\}/g, (_, form) => forms[form]) };
 }
 
-/** Some messages write a backslash twice, as code does. */
+/** Replaces the doubled backslashes of some messages. */
 const plain = (text) => text.replace(/\\+/g, "\\");
 
 const SEARCHES = {

@@ -1,4 +1,4 @@
-// A workspace gives what the plain functions give, whatever changes between two calls.
+// Tests that a workspace gives the same results as the plain functions, whatever changes between two calls.
 import assert from "node:assert/strict";
 import { appendFileSync, existsSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -13,13 +13,13 @@ const FILES = {
   "src/binary": "needle\0", "docs/read me.md": "hay\r\nneedle\r\n", "node_modules/x/index.js": "needle\n",
 };
 
-/** What a call answers, or the error that it rejects with. */
+/** The result of a call, or the error with which it rejects. */
 async function outcome(call) {
   const rows = [];
   try {
     return { result: await call((row) => void rows.push(row)), rows };
   } catch (error) {
-    // On Windows a path stands in errors as it was given, with either separator.
+    // On Windows errors contain a path as it was given, with either separator.
     return { name: error.name, code: error.code, message: error.message.replaceAll(/\\+/g, "/"), rows };
   }
 }
@@ -39,7 +39,7 @@ const GLOBS = [
 ];
 const FINDS = [{ query: "main" }, { query: "ml", path: "src" }, { query: "" }, { query: "read", hidden: true, maxResults: 1 }, { query: "x", path: "none" }, {}, null];
 
-/** Asks all questions both ways. */
+/** Makes all calls both ways and compares the results. */
 async function compare(workspace, root) {
   const plain = (options) => (options === null || typeof options.path === "number" ? options : { ...options, path: options.path ? join(root, options.path) : root });
   for (const [name, search, questions] of [["grep", grep, GREPS], ["glob", glob, GLOBS], ["fuzzyFind", fuzzyFind, FINDS]]) {
@@ -77,7 +77,7 @@ test("on Linux files that cannot match are not opened, and what changed is", { s
   const workspace = await Workspace.open(root, { cacheDir: null });
   assert.equal(workspace.status().state, "listing");
   const { indexed, persisted, mode } = await workspace.ready();
-  // Where the temporary folder lies on a file system that cannot be trusted, each call walks.
+  // If the file system of the temporary folder cannot be trusted, each call walks the tree.
   if (mode !== "plain") {
     assert.deepEqual([indexed, persisted], [2, false]);
     await workspace.grep({ pattern: "needle" });
@@ -95,7 +95,7 @@ test("the status explains what is held, and a call says how far it has come", as
   const files = Object.fromEntries(Array.from({ length: 40 }, (_, file) => [`d${file % 3}/f${file}.txt`, `text ${file}\n`]));
   const root = tree({ ...files, "binary": "a\0b", ".env.local": "SECRET=1\n", ".ignore": "out\n", "out/left": "x\n" });
   const workspace = await Workspace.open(root, { cacheDir: null });
-  // A rule file that changed within a step of the clock is read again at each call.
+  // A rule file that changed within one clock tick is read again at each call.
   while (Date.now() - statSync(join(root, ".ignore")).ctimeMs < 100);
   const told = [];
   const status = await workspace.ready({ onProgress: (progress) => void told.push(progress) });

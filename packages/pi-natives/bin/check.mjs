@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// npx pi-natives-check [FOLDER]: says what keeps an agent in FOLDER from running on @sinew/pi-natives.
+// npx pi-natives-check [FOLDER]: reports the problems that prevent the agent in FOLDER from using @sinew/pi-natives.
 import { resolve } from "node:path";
 import { overrideProblems } from "../dist/override.js";
 

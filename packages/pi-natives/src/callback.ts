@@ -1,12 +1,12 @@
 /**
- * Callbacks that get an error or a value, as pi-natives calls them.
+ * Callbacks with an error and a value, as in pi-natives.
  * @module
  */
 
-/** Gets a value, or an error in front of it. None is ever given here: an error rejects the call. */
+/** Receives an error or null, and a value. The error is always null here, because errors reject the call. */
 export type Callback<T> = ((error: Error | null, value: T) => void) | null | undefined;
 
-/** The same as a callback of `@sinew/natives`, which gets the value alone. */
+/** Converts a callback to one of `@sinew/natives`, which receives only the value. */
 export function valueOf<T>(callback: Callback<T>): ((value: T) => void) | undefined {
   return callback ? (value) => callback(null, value) : undefined;
 }

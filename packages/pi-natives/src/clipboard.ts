@@ -7,7 +7,7 @@ import * as natives from "@sinew/natives";
 export { readImageFromClipboard } from "@sinew/natives";
 export type { ClipboardImage } from "@sinew/natives";
 
-/** Puts a text on the clipboard, as far as there is one; does not wait and never fails. */
+/** Copies a text to the clipboard, if there is one. Does not wait and never fails. */
 export function copyToClipboard(text: string): void {
   void natives.copyToClipboard(text);
 }

@@ -1,5 +1,5 @@
 /**
- * Differences of texts in the form of the package `diff`, which computes them.
+ * Differences of texts, computed by the package `diff` and returned in its form.
  * @module
  */
 import { createRequire } from "node:module";
@@ -26,42 +26,45 @@ export interface PatchHunk {
 }
 
 const require = createRequire(import.meta.url);
-// Loaded when it is used: an agent starts without it.
+// Loaded on first use, so that it does not delay the start of an agent.
 const jsdiff = () => require("diff") as typeof import("diff");
 
-/** Compares lines, which keep their ends. */
+/** Compares lines, including their line ends. */
 export function diffLines(oldText: string, newText: string): DiffChange[] {
   return jsdiff().diffLines(oldText, newText).map(({ value, count, added, removed }) => ({ value, count, added, removed }));
 }
 
-/** Compares words; blanks beside them do not count as a difference. */
+/** Compares words; differences in the whitespace around them are ignored. */
 export function diffWords(oldText: string, newText: string): DiffChange[] {
   return jsdiff().diffWords(oldText, newText).map(({ value, count, added, removed }) => ({ value, count, added, removed }));
 }
 
-/** Compares what is between the line feeds, and returns only the lengths of the runs. */
+/** Compares lines without their line feeds, and returns only the lengths of the runs. */
 export function diffLineRuns(oldText: string, newText: string): DiffRun[] {
   return jsdiff().diffArrays(oldText.split("\n"), newText.split("\n")).map(({ count, added, removed }) => ({ count, added, removed }));
 }
 
-/** The hunks of a unified diff with `context` unchanged lines around each change. Default: 4. */
+/** Returns the hunks of a unified diff with `context` unchanged lines around each change. Default: 4. */
 export function structuredPatchHunks(oldText: string, newText: string, context?: number | null): PatchHunk[] {
   const { hunks } = jsdiff().structuredPatch("", "", oldText, newText, "", "", { context: context ?? 4 });
   return hunks.map(({ oldStart, oldLines, newStart, newLines, lines }) => ({ oldStart, oldLines, newStart, newLines, lines }));
 }
 
-/** Unchanged lines around each change of {@link editDiffString}. */
+/** The number of unchanged lines around each change in {@link editDiffString}. */
 const SHOWN_CONTEXT = 2;
 
 /** A diff with line numbers. */
 export interface EditDiffResult {
-  /** Rows of `+`, `-` or a blank, the line number, `|` and the line. Added lines have the number of the new text, others that of the old one. */
+  /**
+   * Rows of `+`, `-` or a space, the line number, `|` and the line. Added lines have the number in the new text, others
+   * that in the old one.
+   */
   diff: string;
   /** The first line of the new text that differs; absent for equal texts. */
   firstChangedLine?: number;
 }
 
-/** Compares two texts, and writes the changes with line numbers. */
+/** Compares two texts, and returns the changes with line numbers. */
 export function editDiffString(oldText: string, newText: string, _path?: string | null): EditDiffResult {
   const rows: string[] = [];
   let first: number | undefined;
@@ -88,11 +91,11 @@ export type DiffSide = (typeof DiffSide)[keyof typeof DiffSide];
 export interface DiffStreamProgress {
   oldLines: number;
   newLines: number;
-  /** The equal lines at the beginning of both texts. */
+  /** The number of equal lines at the beginning of both texts. */
   stableCommonLines: number;
   oldDone: boolean;
   newDone: boolean;
-  /** A text contains a NUL character. */
+  /** True if a text contains a NUL character. */
   binary: boolean;
   tooLarge: boolean;
 }
@@ -110,7 +113,7 @@ class Side {
   done = false;
   readonly decoder = new TextDecoder();
 
-  /** The lines that cannot change any more. */
+  /** Returns the lines that cannot change any more. */
   lines(): string[] {
     const lines = this.text.split("\n");
     if (!this.done || lines.at(-1) === "") lines.pop();
@@ -159,12 +162,12 @@ export class DiffStream {
     };
   }
 
-  /** Complete lines from a number on, at most `limit`. */
+  /** Returns at most `limit` complete lines from a line number on. */
   lines(side: DiffSide, from: number, limit?: number | null): string[] {
     return this.#sides[side].lines().slice(from, limit == null ? undefined : from + limit);
   }
 
-  /** The text of a side so far. */
+  /** Returns the text of a side so far. */
   text(side: DiffSide): string {
     return this.#sides[side].text;
   }

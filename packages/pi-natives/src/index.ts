@@ -1,5 +1,5 @@
 /**
- * The exports of `@oh-my-pi/pi-natives` 13 to 18 that `@sinew/natives` has, with its signatures.
+ * The exports of `@oh-my-pi/pi-natives` 13 to 18 that `@sinew/natives` supports, with the original signatures.
  * @packageDocumentation
  */
 import "./installed.js";
@@ -33,24 +33,24 @@ export {
   joinPatches as vcsJoinPatches, repo as vcsDiscover, repoForDisplay as vcsDiscoverForDisplay, validateHunkSelections as vcsValidateHunkSelections,
 } from "./vcs.js";
 
-/** A profile of the calls of the last seconds; `svg` is absent where there is nothing to draw. */
+/** A profile of the calls of the last seconds; `svg` is absent if there is nothing to draw. */
 export type WorkProfile = Omit<natives.WorkProfile, "svg"> & { svg?: string };
 
-/** The profile of the calls of the last seconds. */
+/** Returns the profile of the calls of the last seconds. */
 export function getWorkProfile(lastSeconds: number): WorkProfile {
   const { svg, ...profile } = natives.getWorkProfile(lastSeconds);
   return svg === null ? profile : { ...profile, svg };
 }
 
-/** Has no effect: compatibility jamo of Hangul are two cells wide, as Unicode says, whatever a terminal makes of them. */
+/** Has no effect: Hangul compatibility jamo are always two cells wide, as specified by Unicode. */
 export function setHangulCompatJamoWidthOverride(_value: number): void {}
 
-/** Resolves: highlighting has nothing to load. */
+/** Resolves at once, because highlighting has nothing to load. */
 export async function warmHighlighter(): Promise<undefined> {
   return undefined;
 }
 
-/** Returns the command unchanged: nothing is removed from it. */
+/** Returns the command unchanged. */
 export function applyBashFixups(command: string): { command: string; stripped: string[] } {
   return { command, stripped: [] };
 }

@@ -1,5 +1,5 @@
 /**
- * Fails when the module is loaded in the place of a version of pi-natives that it does not have.
+ * Throws if the module is loaded instead of a version of pi-natives that it does not support.
  * @module
  */
 import { dirname } from "node:path";

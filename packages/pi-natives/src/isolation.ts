@@ -1,5 +1,6 @@
 /**
- * Copies of a directory in which a task works. Of the original's backends there is the one that copies, which shares blocks on file systems that can.
+ * Copies of a directory for isolated tasks. Of the original's backends, only the copying one is supported. It shares
+ * blocks if the file system supports that.
  * @module
  */
 import { constants } from "node:fs";
@@ -21,7 +22,7 @@ export function isoBackend(): IsoBackendKind {
   return IsoBackendKind.Rcopy;
 }
 
-/** Returns whether a message of an error says that a backend is not available. */
+/** Returns whether an error message means that a backend is not available. */
 export function isoIsUnavailableError(message: string): boolean {
   return message.startsWith(UNAVAILABLE);
 }

@@ -1,10 +1,10 @@
 /**
- * Exports of pi-natives that are not here. Importing one does no harm. Calling one fails with an error that names an alternative: functions whose
- * original returns a promise reject, the others throw.
+ * The exports of pi-natives that are not supported. They can be imported, but calling one fails with an error that
+ * names an alternative: functions whose original returns a promise reject, the others throw.
  * @module
  */
 
-/** An alternative, and the exports for which it is one. */
+/** The alternatives, each with the exports that it replaces. */
 export const MISSING: Record<string, readonly string[]> = {
   "run ast-grep's own package, @ast-grep/napi": ["astEdit", "astGrep", "astMatch"],
   "use PhotonImage of @sinew/natives, whose toTerminal() writes SIXEL": ["decodeSixelToPng", "encodeSixel"],
@@ -19,20 +19,20 @@ export const MISSING: Record<string, readonly string[]> = {
   ],
 };
 
-/** The error of an export that is not here. */
+/** Returns the error of an unsupported export. */
 export function refusal(name: string): Error {
   const way = Object.entries(MISSING).find(([, names]) => names.includes(name))?.[0];
   return Object.assign(new Error(`${name} is not part of @sinew/pi-natives; ${way}`), { code: "ERR_METHOD_NOT_IMPLEMENTED" });
 }
 
-/** Makes a stand-in that throws, for calls and for `new`. */
+/** Creates a stand-in that throws, for calls and for `new`. */
 function throwing(name: string): any {
   return function (): never {
     throw refusal(name);
   };
 }
 
-/** Makes a stand-in that rejects. */
+/** Creates a stand-in that rejects. */
 function rejecting(name: string): (...args: unknown[]) => Promise<never> {
   return async () => {
     throw refusal(name);
@@ -59,7 +59,7 @@ export const rasterizeSvg = rejecting("rasterizeSvg");
 export const renderMermaidAscii = throwing("renderMermaidAscii");
 export const renderSnapcompactPng = rejecting("renderSnapcompactPng");
 
-/** Returns an empty string: no font is here, so that no character can be drawn. */
+/** Returns an empty string, because there is no font and no character can be drawn. */
 export function snapcompactSupportedChars(_font: string, _chars: string): string {
   return "";
 }

@@ -1,5 +1,5 @@
 /**
- * Notebooks as text.
+ * Converts notebooks to text.
  * @module
  */
 
@@ -9,9 +9,9 @@ interface Cell {
 }
 
 /**
- * Writes a notebook of Jupyter as text: each cell after a line `# %% [TYPE] cell:NUMBER`.
+ * Returns a Jupyter notebook as text: each cell follows a line `# %% [TYPE] cell:NUMBER`.
  * @param json The content of the `.ipynb` file.
- * @param displayPath Its name, for errors.
+ * @param displayPath Its name, for error messages.
  * @throws Error if the text is not JSON, or has no list of cells.
  */
 export function notebookToEditableText(json: string, displayPath: string): string {

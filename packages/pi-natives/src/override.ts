@@ -7,9 +7,9 @@ import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 
-/** The package that ours replaces. */
+/** The replaced package. */
 const REPLACED = "@oh-my-pi/pi-natives";
-/** The major versions of it whose exports are here. */
+/** The supported major versions of the replaced package. */
 const MAJORS = { first: 13, last: 18 };
 const OVERRIDE = `npm pkg set 'overrides[${REPLACED}]=npm:@sinew/pi-natives@^0.1.0'`;
 
@@ -25,13 +25,13 @@ function manifest(folder: string): Manifest | undefined {
   return existsSync(path) ? (JSON.parse(readFileSync(path, "utf8")) as Manifest) : undefined;
 }
 
-/** Something that keeps an agent from running, and what to do about it. */
+/** A problem that prevents an agent from running, and its solution. */
 export interface OverrideProblem {
   problem: string;
   fix: string;
 }
 
-/** Returns what is wrong with the version that a package needs; undefined if it is supported. */
+/** Returns the problem with the version that a package needs; undefined if it is supported. */
 function versionProblem({ name, version, dependencies }: Manifest): OverrideProblem | undefined {
   const wanted = dependencies?.[REPLACED];
   const major = Number(/\d+/.exec(wanted ?? "")?.[0]);
@@ -42,13 +42,13 @@ function versionProblem({ name, version, dependencies }: Manifest): OverrideProb
   };
 }
 
-/** The packages beside ours below `node_modules/@oh-my-pi`. */
+/** Returns the other packages in `node_modules/@oh-my-pi`. */
 function dependents(scope: string): Manifest[] {
   const names = existsSync(scope) ? readdirSync(scope) : [];
   return names.map((name) => manifest(join(scope, name))).filter((found) => found?.dependencies?.[REPLACED] !== undefined) as Manifest[];
 }
 
-/** The version of Bun on `PATH`. */
+/** Returns the version of Bun on `PATH`. */
 function bunVersion(): string | undefined {
   try {
     return execFileSync("bun", ["--version"], { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"], shell: process.platform === "win32" }).trim();
@@ -77,7 +77,7 @@ function bunProblem(agents: readonly Manifest[]): OverrideProblem | undefined {
   return { problem: `${agent.name} ${agent.version} runs under Bun ${least} or later, and ${state}; Node cannot run it`, fix: "npm install --global bun@latest, then start the agent with bun" };
 }
 
-/** The problem with the addon itself: its package for this platform is missing or does not load. */
+/** Returns the problem with the addon: its package for this platform is missing or cannot be loaded. */
 function addonProblem(from: string): OverrideProblem | undefined {
   try {
     createRequire(join(from, "package.json"))("@sinew/natives");
@@ -90,8 +90,8 @@ function addonProblem(from: string): OverrideProblem | undefined {
 }
 
 /**
- * Looks for what keeps an agent from running on this package.
- * @param folder The folder with the agent's `node_modules`.
+ * Finds the problems that prevent an agent from running with this package.
+ * @param folder The directory with the agent's `node_modules`.
  * @returns The problems; empty if there are none.
  */
 export function overrideProblems(folder: string): OverrideProblem[] {
@@ -107,12 +107,12 @@ export function overrideProblems(folder: string): OverrideProblem[] {
 }
 
 /**
- * Throws if the package is installed in the place of a version that it does not have.
- * @param here The folder of this module.
+ * Throws if the package is installed instead of a version that it does not support.
+ * @param here The directory of this module.
  */
 export function checkVersion(here: string): void {
   if (!/[\\/]node_modules[\\/]@oh-my-pi[\\/]pi-natives[\\/]dist$/.test(here)) return;
-  // These need it in all versions; one file is enough, and is read at each start.
+  // All versions of these packages depend on it. One file is enough, because it is read at each start.
   const dependent = ["pi-utils", "pi-tui", "pi-coding-agent"].map((name) => manifest(join(here, "..", "..", name))).find((each) => each?.dependencies?.[REPLACED]);
   const found = dependent && versionProblem(dependent);
   if (found) throw new Error(`${found.problem}. To fix this, ${found.fix}`);

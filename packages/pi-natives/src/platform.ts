@@ -1,12 +1,12 @@
 /**
- * Functions for macOS. They answer as on another system, which programs expect on Linux and Windows.
+ * Functions for macOS. They return the results for other systems, which programs handle on Linux and Windows.
  * @module
  */
 
 /** The appearances of macOS. */
 export const MacOSAppearance = { Dark: "dark", Light: "light" } as const;
 
-/** Returns null: the appearance of macOS is not known. */
+/** Returns null, because the appearance of macOS is unknown. */
 export function detectMacOSAppearance(): null {
   return null;
 }
@@ -27,7 +27,7 @@ export function startMacAppearanceObserver(callback: unknown): MacAppearanceObse
   return MacAppearanceObserver.start(callback);
 }
 
-/** Returns false: the spelling service of macOS is not used. */
+/** Returns false, because the spelling service of macOS is not used. */
 export function macOSSpellCheckerAvailable(): boolean {
   return false;
 }
@@ -52,12 +52,15 @@ export async function macOSSpellingGuesses(_text: string, _start: number, _lengt
   return [];
 }
 
-/** Resolves to a result that says that the device cannot attest. */
+/** Resolves to a result without device attestation. */
 export async function deviceCheckGenerateToken(): Promise<{ supported: boolean; latencyMs: number }> {
   return { supported: false, latencyMs: 0 };
 }
 
-/** A receiver of URLs of a custom scheme, which this system does not deliver: `start` resolves to false, and a login goes on with the browser's copy and paste. */
+/**
+ * A receiver of URLs with a custom scheme, which is not supported: `start` resolves to false, and a login continues
+ * with copying and pasting the URL.
+ */
 export class NativeOAuthCallback {
   constructor(_options: { scheme: string }) {}
 
@@ -76,7 +79,7 @@ export class NativeOAuthCallback {
   }
 }
 
-/** A request not to let the machine sleep, which is not made: the object exists, and the machine sleeps when it is configured to. */
+/** A request to prevent the machine from sleeping. It has no effect. */
 export class PowerAssertion {
   private constructor() {}
 

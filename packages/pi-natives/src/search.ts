@@ -16,9 +16,9 @@ export const GrepOutputMode = { Content: "content", Count: "count", FilesWithMat
 /** The forms of a result. */
 export type GrepOutputMode = (typeof GrepOutputMode)[keyof typeof GrepOutputMode];
 
-/** The result of `grep`; `skippedOversized` counts files that were too large for memory. */
+/** The result of `grep`, with the number of files that were too large. */
 export interface GrepResult extends natives.GrepResult {
-  /** Files that were not searched for their size; absent where none. */
+  /** The number of files that were skipped because of their size; absent if there are none. */
   skippedOversized?: number;
 }
 
@@ -29,7 +29,7 @@ export async function grep(options: natives.GrepOptions, onMatch?: Callback<nati
   return tooLarge ? { ...result, skippedOversized: tooLarge } : result;
 }
 
-/** Finds files by patterns; `totalMatches` counts what is returned. See `glob` of `@sinew/natives`. */
+/** Finds files by patterns; `totalMatches` is the number of returned matches. See `glob` of `@sinew/natives`. */
 export async function glob(options: natives.GlobOptions, onMatch?: Callback<natives.GlobMatch>): Promise<natives.GlobResult> {
   const result = await natives.glob(options, valueOf(onMatch));
   return { ...result, totalMatches: result.matches.length };
@@ -41,7 +41,7 @@ export async function fuzzyFind(options: natives.FuzzyFindOptions): Promise<nati
   return { ...result, matches: result.matches.map((match) => (match.isDirectory && !match.path.endsWith("/") ? { ...match, path: `${match.path}/` } : match)) };
 }
 
-/** Tells whether a pattern matches anywhere in a text. */
+/** Returns whether a pattern matches anywhere in a text. */
 export function hasMatch(content: string | Uint8Array, pattern: string | Uint8Array, ignoreCase?: boolean | null, multiline?: boolean | null): boolean {
   return natives.hasMatch(content, pattern, { ignoreCase: ignoreCase ?? false, multiline: multiline ?? false });
 }

@@ -9,13 +9,13 @@ import { type Callback, valueOf } from "./callback.js";
 export { TtyWriter } from "@sinew/natives";
 export type { ShellRunResult } from "@sinew/natives";
 
-/** The options of a shell; variables are put over those of this process. `minimizer` has no effect. */
+/** The options of a shell; its variables are added to those of this process. `minimizer` has no effect. */
 export interface ShellOptions {
   /** Variables of the session. */
   sessionEnv?: Record<string, string>;
-  /** A script that is read first. */
+  /** A script that is read before the first command. */
   snapshotPath?: string;
-  /** No output is rewritten here. */
+  /** Has no effect: output is not rewritten. */
   minimizer?: unknown;
 }
 
@@ -23,17 +23,17 @@ export interface ShellOptions {
 export interface ShellRunOptions {
   /** The script. */
   command: string;
-  /** Its directory. */
+  /** The working directory. */
   cwd?: string;
   /** Variables of this run. */
   env?: Record<string, string>;
   /** The time limit. */
   timeoutMs?: number;
-  /** Ends the run. */
+  /** Stops the run. */
   signal?: AbortSignal;
 }
 
-/** The options of one command in a shell of its own. */
+/** The options of one command in a separate shell. */
 export interface ShellExecuteOptions extends ShellRunOptions, ShellOptions {}
 
 const session = ({ sessionEnv, snapshotPath }: ShellOptions): natives.ShellOptions => ({
@@ -43,12 +43,12 @@ const session = ({ sessionEnv, snapshotPath }: ShellOptions): natives.ShellOptio
 
 const once = ({ command, cwd, env, timeoutMs, signal }: ShellRunOptions): natives.ShellRunOptions => ({ command, cwd, env, timeoutMs, signal });
 
-/** Runs one command in a shell of its own. */
+/** Runs one command in a separate shell. */
 export function executeShell(options: ShellExecuteOptions, onChunk?: Callback<string>): Promise<natives.ShellRunResult> {
   return natives.executeShell({ ...once(options), ...session(options) }, valueOf(onChunk));
 }
 
-/** A shell that keeps its state from run to run. */
+/** A shell that keeps its state between runs. */
 export class Shell {
   readonly #shell: natives.Shell;
 
@@ -61,12 +61,12 @@ export class Shell {
     return this.#shell.run(once(options), valueOf(onChunk));
   }
 
-  /** Stops what runs. */
+  /** Stops the running command. */
   abort(): Promise<void> {
     return this.#shell.abort();
   }
 
-  /** The number of background jobs that live. */
+  /** Returns the number of running background jobs. */
   async liveBackgroundJobCount(): Promise<number> {
     return (await this.#shell.jobs()).length;
   }
@@ -74,15 +74,15 @@ export class Shell {
 
 /** The options of a terminal. */
 export interface PtyStartOptions extends ShellRunOptions {
-  /** Cells in a row. */
+  /** The number of columns. */
   cols?: number;
-  /** Rows. */
+  /** The number of rows. */
   rows?: number;
   /** The shell. */
   shell?: string;
 }
 
-/** The options of a program on a terminal. */
+/** The options of a program in a terminal. */
 export interface PtyArgvStartOptions extends Omit<PtyStartOptions, "command" | "shell"> {
   /** The program. */
   application: string;
@@ -90,11 +90,11 @@ export interface PtyArgvStartOptions extends Omit<PtyStartOptions, "command" | "
   args: string[];
 }
 
-/** A program on a terminal. */
+/** A program in a terminal. */
 export class PtySession {
   readonly #session = new natives.PtySession();
 
-  /** Starts a command of a shell; `onStart` gets its process id. */
+  /** Starts a shell command; `onStart` receives its process id. */
   start({ command, shell, ...options }: PtyStartOptions, onChunk?: Callback<string>, onStart?: Callback<number>): Promise<natives.PtyResult> {
     return this.#start({ ...options, command, shell }, onChunk, onStart);
   }
@@ -107,22 +107,22 @@ export class PtySession {
   #start(options: natives.PtyOptions, onChunk: Callback<string>, onStart: Callback<number>): Promise<natives.PtyResult> {
     const ended = this.#session.start(options, valueOf(onChunk));
     if (!onStart) return ended;
-    // A start that fails rejects `ended` too, which is where the caller hears of it.
+    // A failed start also rejects `ended`, which the caller awaits.
     const told = this.#session.spawned().then((pid) => onStart(null, pid), () => {});
     return ended.then((result) => told.then(() => result));
   }
 
-  /** Types text. */
+  /** Writes input. */
   write(data: string): void {
     this.#session.write(data);
   }
 
-  /** Gives the terminal another size. */
+  /** Changes the size of the terminal. */
   resize(cols: number, rows: number): void {
     this.#session.resize(cols, rows);
   }
 
-  /** Ends the program and what it started. */
+  /** Stops the program and everything that it started. */
   kill(): void {
     this.#session.kill();
   }
@@ -135,19 +135,19 @@ export type ProcessStatus = (typeof ProcessStatus)[keyof typeof ProcessStatus];
 
 /** The options of `Process.terminate`. */
 export interface ProcessTerminateOptions {
-  /** End its process group too. */
+  /** Stop its process group too. */
   group?: boolean;
-  /** The grace; a negative one is none. Default: 1000. */
+  /** The time between SIGTERM and SIGKILL in milliseconds; a negative value means 0. Default: 1000. */
   gracefulMs?: number;
-  /** The wait behind the grace. */
+  /** The time to wait after that, in milliseconds. */
   timeoutMs?: number;
 }
 
 /** The options of `Process.waitForExit`. */
 export interface ProcessWaitOptions {
-  /** The longest wait. */
+  /** The maximum waiting time in milliseconds. */
   timeoutMs?: number;
-  /** Ends the wait. */
+  /** Stops waiting. */
   signal?: AbortSignal;
 }
 
@@ -155,7 +155,7 @@ const SIGKILL = 9;
 const GRACE_MS = 1000;
 const REAP_MS = 5000;
 
-/** The program of a process of Linux; undefined if it ended or belongs to another user. */
+/** Returns the program of a Linux process; undefined if it has ended or belongs to another user. */
 function programOf(pid: string): string | undefined {
   try {
     return readlinkSync(`/proc/${pid}/exe`);
@@ -164,7 +164,7 @@ function programOf(pid: string): string | undefined {
   }
 }
 
-/** The line of a process in `/proc`; empty if it ended meanwhile. */
+/** Returns the line of a process in `/proc`; empty if it has ended. */
 function statOf(pid: number): string {
   try {
     return readFileSync(`/proc/${pid}/stat`, "utf8");
@@ -173,7 +173,7 @@ function statOf(pid: number): string {
   }
 }
 
-/** A process that is never mistaken for another with its number. */
+/** A process. It never refers to another process that gets the same id later. */
 export class Process {
   readonly #process: natives.Process;
 
@@ -181,20 +181,20 @@ export class Process {
     this.#process = found;
   }
 
-  /** The process of a number. */
+  /** Returns the process with an id. */
   static fromPid(pid: number): Process | null {
     const found = natives.Process.fromPid(pid);
     return found && new Process(found);
   }
 
-  /** The processes whose program is at a path. Only Linux lists them; others return an empty list. */
+  /** Returns the processes whose program is at a path. Empty on systems other than Linux. */
   static fromPath(path: string): Process[] {
     if (process.platform !== "linux") return [];
     const pids = readdirSync("/proc").filter((name) => /^[0-9]+$/.test(name) && programOf(name) === path);
     return pids.map((pid) => Process.fromPid(Number(pid))).filter((found) => found !== null);
   }
 
-  /** The number of its process group; null where it cannot be read: outside of Linux, and after its end. */
+  /** Returns the id of its process group; null on systems other than Linux, and after its end. */
   groupId(): number | null {
     if (process.platform !== "linux" || this.status() === ProcessStatus.Exited) return null;
     const group = /\) \S \d+ (\d+) /.exec(statOf(this.pid))?.[1];
@@ -209,17 +209,17 @@ export class Process {
     return this.#process.ppid();
   }
 
-  /** Its command line; empty where it cannot be read. */
+  /** Returns its command line; empty if it cannot be read. */
   args(): string[] {
     return this.#process.args() ?? [];
   }
 
-  /** Signals it and its descendants, children first; how many were signalled. */
+  /** Signals it and its descendants, children first. Returns the number of signalled processes. */
   killTree(signal?: number | null): number {
     return this.status() === ProcessStatus.Running ? natives.killTree(this.pid, signal ?? SIGKILL) : 0;
   }
 
-  /** Ends it and its descendants; tells whether all are over. */
+  /** Terminates it and its descendants. Returns true if all have ended. */
   async terminate(options?: ProcessTerminateOptions | null): Promise<boolean> {
     const { group, gracefulMs = GRACE_MS, timeoutMs = REAP_MS } = options ?? {};
     const grace = Math.max(0, gracefulMs);
@@ -227,7 +227,7 @@ export class Process {
     return survivors.length === 0;
   }
 
-  /** Waits for its end; false when the time was up. */
+  /** Waits for its end. Returns false after a timeout. */
   async waitForExit(options?: ProcessWaitOptions | null): Promise<boolean> {
     try {
       await this.#process.waitForExit({ timeoutMs: options?.timeoutMs, signal: options?.signal });
@@ -238,18 +238,18 @@ export class Process {
     }
   }
 
-  /** Its living children. */
+  /** Returns its running children. */
   children(): Process[] {
     return this.#process.children().map((child) => new Process(child));
   }
 
-  /** Tells whether it runs. */
+  /** Returns whether it is running. */
   status(): ProcessStatus {
     return this.#process.status();
   }
 }
 
-/** A lock on a file, until it is released or the process ends. */
+/** A lock on a file, which is held until it is released or the process ends. */
 export class FileLock {
   readonly #lock: natives.FileLock | null;
 
@@ -257,17 +257,17 @@ export class FileLock {
     this.#lock = lock;
   }
 
-  /** Tries to take the lock of a file; the file is created where it is missing. */
+  /** Tries to acquire the lock of a file, which is created if it is missing. */
   static tryAcquire(path: string): FileLock {
     return new FileLock(natives.FileLock.tryAcquireSync(path));
   }
 
-  /** Tells whether this object holds the lock. */
+  /** True if this object holds the lock. */
   get acquired(): boolean {
     return this.#lock?.held ?? false;
   }
 
-  /** Lets go of the lock. */
+  /** Releases the lock. */
   release(): void {
     this.#lock?.release();
   }

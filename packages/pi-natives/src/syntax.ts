@@ -1,12 +1,12 @@
 /**
- * Answers about syntax. No parser is here, so that every language is an unknown one, for which programs have another way.
+ * Functions about syntax. There is no parser, so every language counts as unknown, which programs handle.
  * @module
  */
 
-/** Values of options of `astGrep`, `astEdit` and `astMatch`. */
+/** Option values of `astGrep`, `astEdit` and `astMatch`. */
 export const AstMatchStrictness = { Cst: "cst", Smart: "smart", Ast: "ast", Relaxed: "relaxed", Signature: "signature", Template: "template" } as const;
 
-/** Lines of a source file. */
+/** A segment of a source file. */
 export interface SummarySegment {
   /** `"kept"` or `"elided"`. */
   kind: string;

@@ -1,5 +1,5 @@
 /**
- * Version control, over the program git.
+ * Version control with the program git.
  * @module
  */
 import "./installed.js";
@@ -17,16 +17,16 @@ export { isEmptyCherryPick, isVcsError } from "./vcs/error.js";
 export type { VcsError, VcsErrorCode } from "./vcs/error.js";
 export { joinPatches, validateHunkSelections } from "./vcs/hunks.js";
 
-/** Features that not every kind of repository has. */
+/** The features that some kinds of repositories lack. */
 export type VcsFeature = "stagedDiff" | "revDiff";
 
-/** Finds the git checkout that contains a directory; null outside of one. */
+/** Returns the git checkout that contains a directory; null if there is none. */
 export function git(dir: string): VcsGitRepo | null {
   const info: VcsGitRepoInfo | null = gitInfo(dir);
   return info && new VcsGitRepo(info);
 }
 
-/** Finds the repository that contains a directory; null outside of one, and in a workspace of Jujutsu without git. */
+/** Returns the repository that contains a directory; null if there is none, and in a Jujutsu workspace without git. */
 export function repo(dir: string): VcsRepo | null {
   const found = isPureJj(dir) ? null : git(dir);
   return found && new VcsRepo(found);
@@ -37,7 +37,7 @@ export function repoForDisplay(dir: string): VcsRepo | null {
   return repo(dir);
 }
 
-/** Finds the repository that contains a directory, and throws a `VcsError` outside of one. */
+/** Returns the repository that contains a directory; throws a `VcsError` if there is none. */
 export function require(dir: string, ...features: VcsFeature[]): VcsRepo {
   const found = repo(dir);
   if (!found) throw vcsError("NotARepository", `not a repository: ${dir}`);
@@ -45,26 +45,27 @@ export function require(dir: string, ...features: VcsFeature[]): VcsRepo {
   return found;
 }
 
-/** Finds the git checkout that contains a directory, and throws a `VcsError` outside of one. */
+/** Returns the git checkout that contains a directory; throws a `VcsError` if there is none. */
 export function requireGit(dir: string): VcsGitRepo {
   const found = git(dir);
   if (!found) throw vcsError("NotARepository", `not a repository: ${dir}`);
   return found;
 }
 
-/** Returns null: workspaces of Jujutsu are not supported. */
+/** Returns null, because Jujutsu workspaces are not supported. */
 export function jj(_dir: string): null {
   return null;
 }
 
-/** Clones a repository with the program git, which asks for no password. */
+/** Clones a repository with the program git, without password prompts. */
 export function clone(url: string, target: string, options: VcsCloneOptions = {}, signal?: AbortSignal): Promise<void> {
   return cloneGit(url, target, options, signal);
 }
 
 /**
- * Makes a copied work tree independent of the repository that it was copied from.
- * @returns `"no-git"` if it has no `.git`, `"independent"` if its repository is its own already, `"detached"` if a copy of the shared one was made.
+ * Makes a copied work tree independent of the original repository.
+ * @returns `"no-git"` if it has no `.git`, `"independent"` if it has its own repository, `"detached"` if the shared
+ *   repository was copied.
  */
 export async function detachGitDir(worktreeRoot: string, sourceCommonDir: string, signal?: AbortSignal): Promise<"no-git" | "independent" | "detached"> {
   const info = gitInfo(worktreeRoot);
@@ -83,7 +84,7 @@ export async function detachGitDir(worktreeRoot: string, sourceCommonDir: string
   return "detached";
 }
 
-/** The milliseconds between two looks of {@link watch}. */
+/** The time between two checks of {@link watch}, in milliseconds. */
 export const HEAD_WATCH_INTERVAL_MS = 1000;
 
 /** Calls back when HEAD of a repository changes; returns a function that ends the watch. */

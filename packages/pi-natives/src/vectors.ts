@@ -10,7 +10,10 @@ export interface VectorTopK {
   scores: Float64Array;
 }
 
-/** Multiplies every row of a matrix with a vector, which is normalized first, and returns the `limit` best rows; equal ones in their order. */
+/**
+ * Multiplies every row of a matrix by a vector, which is normalized first. Returns the `limit` best rows; rows with
+ * equal scores keep their order.
+ */
 export function vectorIndexTopK(matrix: Float32Array, dimensions: number, query: Float64Array, limit: number): VectorTopK {
   const norm = Math.sqrt(query.reduce((sum, each) => sum + each * each, 0));
   const unit = query.map((each) => each / norm);
@@ -24,7 +27,10 @@ export function vectorIndexTopK(matrix: Float32Array, dimensions: number, query:
   return { indices: Uint32Array.from(best, ({ row }) => row), scores: Float64Array.from(best, ({ score }) => score) };
 }
 
-/** Returns all pairs `i, j` of `count` vectors with `i < j` and a cosine of at least `threshold`, one pair after the other. */
+/**
+ * Returns all pairs `i, j` of `count` vectors with `i < j` and a cosine similarity of at least `threshold`,
+ * concatenated.
+ */
 export function cosineSimilarityPairs(vectors: Float64Array, count: number, dim: number, threshold: number): Uint32Array {
   const rows = Array.from({ length: count }, (_, at) => vectors.subarray(at * dim, (at + 1) * dim));
   const dot = (a: Float64Array, b: Float64Array) => a.reduce((sum, each, at) => sum + each * (b[at] as number), 0);

@@ -1,4 +1,4 @@
-// The edit tool: what each form of an edit does to a file, and how it is refused.
+// Tests the edit tool: what each form of an edit does to a file, and which edits it refuses.
 import assert from "node:assert/strict";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -8,7 +8,10 @@ import * as natives from "@sinew/pi-natives";
 
 const BEFORE = "one\ntwo\nthree\nfour\n";
 
-/** Makes an edit in a file `f.txt` with `before`, and writes what it asks for. `args` may be a function of the file's tag. */
+/**
+ * Makes an edit in a file `f.txt` with the text `before`, and writes the result. `args` may be a function of the file's
+ * tag.
+ */
 async function edit(t, mode, args, { before = BEFORE, policy = {}, seen, changed } = {}) {
   const cwd = mkdtempSync(join(tmpdir(), "pi-edit-"));
   t.after(() => rmSync(cwd, { recursive: true, force: true }));
@@ -42,7 +45,7 @@ async function edit(t, mode, args, { before = BEFORE, policy = {}, seen, changed
 const section = (body) => (tag) => `[f.txt#${tag}]\n${body}`;
 const update = (body) => `*** Begin Patch\n*** Update File: f.txt\n${body}\n*** End Patch\n`;
 
-/** Edits of the file with the lines one, two, three, four, and its text afterwards. */
+/** Edits of the file with the lines one, two, three, four, and the resulting text. */
 const CHANGES = [
   ["replace", { path: "f.txt", old_string: "two", new_string: "TWO" }, "one\nTWO\nthree\nfour\n"],
   ["replace", { path: "f.txt", old_string: "o", new_string: "0", replace_all: true }, "0ne\ntw0\nthree\nf0ur\n"],
@@ -92,7 +95,7 @@ test("a file can be moved, deleted and created", async (t) => {
   }
 });
 
-/** Edits that cannot be made, and what the answer says. */
+/** Edits that are refused, and the expected message. */
 const REFUSALS = [
   ["replace", { path: "f.txt", old_string: "five", new_string: "5" }, /not in f\.txt/],
   ["replace", { path: "f.txt", old_string: "o", new_string: "0" }, /3 times in f\.txt/],

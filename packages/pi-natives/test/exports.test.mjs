@@ -1,4 +1,4 @@
-// The table of all exports of @oh-my-pi/pi-natives 13 to 18, and what ours do.
+// Tests the table of all exports of @oh-my-pi/pi-natives 13 to 18, and our versions of them.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
@@ -9,7 +9,7 @@ const modules = {};
 for (const from of new Set(table.exports.map((row) => row.from))) modules[from] = await import(`@sinew/pi-natives${from.slice(1)}`);
 
 const refused = { code: "ERR_METHOD_NOT_IMPLEMENTED" };
-/** The answers of exports that are not supported, and a check of each. */
+/** The results of exports that are not supported, with a check of each. */
 const ANSWERS = {
   null: async (call) => assert.equal(await call(), null),
   false: (call) => assert.equal(call(), false),

@@ -1,4 +1,4 @@
-// Messages about an override that cannot work.
+// Tests the messages about an override that cannot work.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { chmodSync, cpSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url";
 
 const PACKAGES = fileURLToPath(new URL("../..", import.meta.url));
 
-/** A folder in which npm put our package in the place of the original, with an agent that needs `wanted`. */
+/** A folder in which npm installed our package instead of the original, with an agent that needs version `wanted`. */
 function installed(t, { wanted = "18.2.3", addon = true, original = false, bun } = {}) {
   const root = realpathSync(mkdtempSync(join(tmpdir(), "pi-override-")));
   t.after(() => rmSync(root, { recursive: true, force: true }));
@@ -35,7 +35,7 @@ function installed(t, { wanted = "18.2.3", addon = true, original = false, bun }
     chmodSync(join(programs, "bun"), 0o755);
   }
   const env = { ...process.env, PATH: [programs, dirname(process.execPath), "/bin"].join(delimiter) };
-  // Another Bun of this machine must not answer.
+  // Another Bun on this machine must not be used.
   const check = (at = root) => {
     const { status, stdout, stderr } = spawnSync(process.execPath, [join(PACKAGES, "pi-natives", "bin", "check.mjs"), at], { encoding: "utf8", env });
     return { status, said: stdout + stderr };
@@ -52,7 +52,7 @@ test("an agent that can run is confirmed", unix, (t) => {
   assert.deepEqual([load("@oh-my-pi/pi-natives").status, load("@oh-my-pi/pi-natives/vcs").status], [0, 0]);
 });
 
-/** Folders that cannot work, and what is said about the problem and about the way out. */
+/** Folders that cannot work, with the expected messages about the problem and the fix. */
 const PROBLEMS = [
   ["the original is installed", { original: true, bun: "1.4.5" }, /the override has no effect: @oh-my-pi\/pi-natives 18\.2\.3 is installed\n {2}fix: npm pkg set 'overrides\[@oh-my-pi\/pi-natives\]=npm:@sinew\/pi-natives/],
   ["the agent is newer", { wanted: "19.0.1", bun: "1.4.5" }, /needs @oh-my-pi\/pi-natives 19\.0\.1, and @sinew\/pi-natives has the exports of 13 to 18\n {2}fix: install a version of @oh-my-pi\/\S+ up to 18, or remove the override: npm pkg delete/],

@@ -1,4 +1,4 @@
-// The package as an agent that was written for @oh-my-pi/pi-natives calls it.
+// Calls the package like an agent that was written for @oh-my-pi/pi-natives.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, readlinkSync, rmSync, writeFileSync } from "node:fs";

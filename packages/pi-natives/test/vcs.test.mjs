@@ -1,4 +1,4 @@
-// Version control on real repositories, with git as the oracle.
+// Tests version control on real repositories, with git as the oracle.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
@@ -18,7 +18,7 @@ function folder(t) {
 
 const lines = (count) => Array.from({ length: count }, (_, at) => `line ${at + 1}\n`).join("");
 
-/** A repository of two commits, with a change that is staged, one that is not, and an untracked file. */
+/** Creates a repository with two commits, a staged change, an unstaged change, and an untracked file. */
 function repository(t) {
   const root = join(folder(t), "repo");
   mkdirSync(join(root, "sub", "deep"), { recursive: true });
@@ -64,7 +64,7 @@ test("a repository is found from below, with its paths and its head", (t) => {
   assert.throws(() => either.supports("flying"), { code: "Backend", message: /"flying"; use stagedDiff or revDiff/ });
 });
 
-/** Reads that are the same as the output of git. */
+/** Reads that must equal the output of git. */
 const READS = [
   ["headSha", [], ["rev-parse", "HEAD"]],
   ["resolveRef", ["v1"], ["rev-parse", "v1^{commit}"]],

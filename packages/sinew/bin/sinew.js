@@ -1,11 +1,11 @@
 #!/usr/bin/env node
-// npx @sinew/sinew: runs the agent's program out of the package of this platform, in the place of this process.
+// npx @sinew/sinew: runs the agent's program from the package for this platform.
 "use strict";
 const { spawn } = require("node:child_process");
 const { dirname, join } = require("node:path");
 const { name, version, optionalDependencies } = require("../package.json");
 
-/** The program's path; exits with a message where there is none. */
+/** Returns the path of the program; exits with a message if there is none. */
 function program() {
   const wanted = `${name}-${process.platform}-${process.arch}`;
   try {
@@ -26,12 +26,12 @@ function fail(message) {
 const path = program();
 const child = spawn(path, process.argv.slice(2), { stdio: "inherit" });
 child.on("error", (cause) => fail(`${path} does not start: ${cause.message}`));
-// A key of the terminal reaches the program too, which decides what it means; other signals are meant for it alone.
+// Signals of terminal keys reach the program too, which handles them. Other signals are forwarded to it.
 for (const signal of ["SIGINT", "SIGQUIT"]) process.on(signal, () => {});
 for (const signal of ["SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));
 child.on("exit", (code, signal) => {
   if (signal === null) process.exit(code);
-  // Whoever started this process sees the end that the program had.
+  // This process ends in the same way as the program, by the same exit code or signal.
   process.removeAllListeners(signal);
   process.kill(process.pid, signal);
 });

@@ -1,10 +1,11 @@
 /**
- * Counts of tokens. Vocabularies and the patterns that split a text come from `gpt-tokenizer`; pieces are merged here, in linear time but for a logarithm.
+ * Counts tokens. The vocabularies and the patterns that split a text are those of `gpt-tokenizer`; the pieces are
+ * merged here, in time n log n.
  * @module
  */
 import { type Ranks, countMerged } from "./merge.js";
 
-/** A vocabulary: `o200k_base` is that of GPT-4o and later, `cl100k_base` that of GPT-4 and GPT-3.5. */
+/** A vocabulary: `o200k_base` is used by GPT-4o and later, `cl100k_base` by GPT-4 and GPT-3.5. */
 export type Encoding = "o200k_base" | "cl100k_base";
 
 interface Vocabulary {
@@ -15,7 +16,7 @@ interface Vocabulary {
 
 type Token = string | readonly number[];
 
-/** The files of the library, which are read when their vocabulary is first used. */
+/** The files of the library, which are loaded when their vocabulary is first used. */
 const SOURCES: Record<Encoding, () => { tokens: readonly (Token | undefined)[]; split: RegExp }> = {
   o200k_base: () => {
     const tokens = require("gpt-tokenizer/bpeRanks/o200k_base").default;
@@ -29,7 +30,7 @@ const SOURCES: Record<Encoding, () => { tokens: readonly (Token | undefined)[]; 
 
 const vocabularies = new Map<Encoding, Vocabulary>();
 
-/** Bytes as a string of as many characters. */
+/** Returns bytes as a string with one character per byte. */
 const bytes = (token: Token): string => (typeof token === "string" ? Buffer.from(token, "utf8") : Buffer.from(token)).toString("latin1");
 
 function vocabulary(encoding: Encoding): Vocabulary {
@@ -55,11 +56,12 @@ function vocabulary(encoding: Encoding): Vocabulary {
 /**
  * Counts the tokens of a text. Names of special tokens (`<|endoftext|>`) are text like any other.
  *
- * A megabyte of prose takes about 0.1 s, of one letter about 2 s; the first call of an encoding reads its vocabulary, about 0.3 s.
+ * A megabyte of prose needs about 0.1 s, a megabyte of one letter about 2 s. The first call of an encoding loads its
+ * vocabulary, which needs about 0.3 s.
  *
- * @param input A text, or texts, whose counts are added.
+ * @param input A text, or several texts, whose counts are added.
  * @param encoding The vocabulary. Default: `"o200k_base"`.
- * @throws `TypeError` for what is no text, `RangeError` for another encoding.
+ * @throws `TypeError` if an input is not a text, `RangeError` for an unknown encoding.
  * @example
  * ```js
  * import { countTokens } from "@sinew/tokens";

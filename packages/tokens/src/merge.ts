@@ -1,13 +1,13 @@
 /**
- * Byte pairs merged in the order of their ranks. The usual loop looks at every pair for each merge: 200,000 equal letters take it 40 s. Here
- * pairs wait in a heap, so that a piece of n bytes takes n log n steps.
+ * Merges byte pairs in the order of their ranks. The usual loop examines every pair for each merge, which needs 40 s
+ * for 200,000 equal letters. Here the pairs are in a heap, so that a piece of n bytes needs n log n steps.
  * @module
  */
 
-/** The ranks of tokens by their bytes, a character each. */
+/** The ranks of tokens by their bytes, one character per byte. */
 export type Ranks = ReadonlyMap<string, number>;
 
-/** A heap of numbers, the smallest first. */
+/** A min-heap of numbers. */
 class Heap {
   private readonly items: number[] = [];
 
@@ -35,13 +35,13 @@ class Heap {
   }
 }
 
-/** Positions of a pair go up to this; ranks stand above them in one number. */
+/** The exclusive limit of positions; a number combines a rank (upper part) and a position (lower part). */
 const POSITIONS = 2 ** 32;
 
-/** The number of tokens that a piece becomes. `longest` is the length of the longest token. */
+/** Returns the number of tokens of a piece. `longest` is the length of the longest token. */
 export function countMerged(piece: string, ranks: Ranks, longest: number): number {
   const { length } = piece;
-  // Of the part that begins at a position: where it ends, and where the part before it begins.
+  // For the part that begins at a position: its end, and the beginning of the previous part.
   const ends = Uint32Array.from({ length }, (_, at) => at + 1);
   const before = Int32Array.from({ length }, (_, at) => at - 1);
   const heap = new Heap();
@@ -59,7 +59,7 @@ export function countMerged(piece: string, ranks: Ranks, longest: number): numbe
   let count = length;
   for (let top = heap.pop(); top !== undefined; top = heap.pop()) {
     const at = top % POSITIONS;
-    // The pair may have changed since it was offered, or its first part may be within another: 0 is the end of none.
+    // The pair may have changed since it was added, or its first part may have been merged, which sets its end to 0.
     if (ends[at] === 0 || rankAt(at) !== Math.floor(top / POSITIONS)) continue;
     const middle = ends[at]!;
     const end = ends[middle]!;

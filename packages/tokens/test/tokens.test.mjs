@@ -35,7 +35,7 @@ test("counts of many texts are added, and what is no text is refused", () => {
   assert.throws(() => countTokens("a", "p50k_base"), { name: "RangeError", message: /one of o200k_base, cl100k_base, not p50k_base/ });
 });
 
-// With a step per pair and merge these take hours.
+// With one step per pair and merge these would take hours.
 test("long runs of one letter end", () => {
   for (const [letter, length] of [["a", 1_000_000], [" ", 1_000_000], ["中", 300_000], ["ab", 300_000], ["\u{1f600}", 200_000]]) assert.ok(countTokens(letter.repeat(length)) > 0, letter);
 });

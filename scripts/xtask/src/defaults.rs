@@ -1,5 +1,5 @@
-//! Holds the defaults that the reference of `@sinew/natives` states against those of the core: the prose of an options interface ("Default: X.")
-//! against the values of the struct expression that makes the core's defaults.
+//! Compares the defaults in the reference of `@sinew/natives` with those of the core: the "Default: X." in the comments
+//! of an options interface with the values in the struct expression of the core's defaults.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -8,17 +8,18 @@ use std::path::Path;
 mod rust;
 mod typescript;
 
-/// An options interface and the struct that its values become.
+/// An options interface and the struct for its values.
 struct Pair {
-    /// The file of the interfaces, and those that make up the options.
+    /// The file of the interfaces, and the interfaces that make up the options.
     typescript: (&'static str, &'static [&'static str]),
     /// The file of the struct, and its name.
     rust: (&'static str, &'static str),
     /// Keys that have another name in Rust.
     renamed: &'static [(&'static str, &'static str)],
-    /// Keys that only TypeScript knows; it has their defaults.
+    /// Keys that exist only in TypeScript, which has their defaults.
     only_typescript: &'static [&'static str],
-    /// Keys whose absence the core reads as a value where it uses them: what the reference says of it.
+    /// Keys that are optional in the core, which replaces a missing one by a value where it uses it, with the default
+    /// in the reference.
     absent: &'static [(&'static str, &'static str)],
 }
 
@@ -86,20 +87,20 @@ const PAIRS: &[Pair] = &[
     },
 ];
 
-/// A default, as far as both languages can say it.
+/// A default, as far as both languages can express it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Value {
     Bool(bool),
     Number(u64),
-    /// A text, or the name of a variant as options name it.
+    /// A text, or the name of a variant as in the options.
     Text(String),
-    /// None, in whatever words.
+    /// No default, however it is written.
     Absent,
-    /// An expression of Rust that is no literal: no words agree with it.
+    /// A Rust expression that is not a literal. No text matches it.
     Unread(String),
 }
 
-/// Fails where the reference states a default that the core does not have.
+/// Fails if the reference states a default that the core does not have.
 pub(crate) fn check(root: &Path) -> Result<(), String> {
     let mut faults = Vec::new();
     for pair in PAIRS {
@@ -147,7 +148,7 @@ fn compare(pair: &Pair, typescript: &str, rust: &str, faults: &mut Vec<String>) 
     Ok(())
 }
 
-/// Says what is wrong with a stated default; `None` where it is that of the core.
+/// Says what is wrong with a stated default; `None` if it is that of the core.
 fn fault(stated: Option<&str>, core: &Value, absent: Option<&str>) -> Option<String> {
     let shown = stated.map_or("no default".to_owned(), |words| format!("\"Default: {words}\""));
     let right = match (stated, absent) {

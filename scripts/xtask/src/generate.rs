@@ -1,4 +1,4 @@
-//! Writes the addon's types from what its macros print while it compiles.
+//! Writes the addon's types from the definitions that its macros write while it compiles.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -20,7 +20,7 @@ pub(crate) fn write(root: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// Fails where a file differs from what [`write()`] would write.
+/// Fails if a file differs from what [`write()`] would write.
 pub(crate) fn check(root: &Path) -> Result<(), String> {
     for (path, text) in generate()? {
         if fs::read_to_string(root.join(path)).ok().as_deref() != Some(text.as_str()) {
@@ -47,13 +47,14 @@ fn generate() -> Result<[(&'static str, String); 2], String> {
     Ok([(TYPES, types(&definitions)), (EXPORTS, exports(&definitions))])
 }
 
-/// The variable by which the binding's macros learn where to write definitions.
+/// The environment variable that tells the binding's macros where to write definitions.
 const FOLDER: &str = "NAPI_TYPE_DEF_TMP_FOLDER";
 
-/// Builds the binding, so that its macros run, and reads the definitions that they write. It is built as the tests are, with the whole
-/// workspace: alone it would get other features of dependencies, and cargo would compile those a second time.
+/// Builds the binding, so that its macros run, and reads the definitions that they write. Builds the whole workspace,
+/// as for the tests: alone, the binding would get other features of dependencies, and cargo would compile those a
+/// second time.
 fn definitions() -> Result<Vec<Value>, String> {
-    // `npm test` names a folder for all of its builds, so that the binding is compiled once.
+    // `npm test` sets one folder for all of its builds, so that the binding is compiled once.
     if let Some(folder) = std::env::var_os(FOLDER) {
         return build_definitions(Path::new(&folder));
     }
@@ -82,12 +83,12 @@ fn field<'a>(definition: &'a Value, key: &str) -> &'a str {
     definition[key].as_str().unwrap_or_default()
 }
 
-/// TypeScript, sorted by name so that the order of files in `native/` does not show.
+/// Formats the definitions as TypeScript, sorted by name, so that the order of files in `native/` does not matter.
 fn types(definitions: &[Value]) -> String {
     let mut members: BTreeMap<&str, String> = BTreeMap::new();
     for part in definitions.iter().filter(|definition| field(definition, "kind") == "impl") {
         let members = members.entry(field(part, "name")).or_default();
-        // Blocks of one class in several files follow each other.
+        // A class may have blocks in several files; they are joined.
         if !members.is_empty() && !members.ends_with('\n') {
             members.push('\n');
         }
@@ -124,7 +125,7 @@ fn indented(text: &str) -> String {
     text.lines().map(|line| format!("  {line}").trim_end().to_string()).collect::<Vec<_>>().join("\n")
 }
 
-/// The names that exist at run time.
+/// The exports that exist at run time.
 fn exports(definitions: &[Value]) -> String {
     let names: BTreeSet<&str> = definitions
         .iter()

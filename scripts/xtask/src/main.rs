@@ -65,26 +65,27 @@ fn ci() -> Result<(), String> {
     }
     run(&["test", "--workspace", "--no-run"], &[])?;
     generated()?;
-    // One draw of random cases, always the same: what passes here passes again. `cargo test` draws anew. Many tests wait for other
-    // programs, so more of them run at once than there are cores.
+    // Random cases have a fixed seed, so that runs can be repeated; `cargo test` uses a new seed. Many tests wait for
+    // other programs, so more of them run at once than there are cores.
     let threads = (2 * std::thread::available_parallelism().map_or(1, usize::from)).to_string();
     run(&["test", "--workspace", "--no-fail-fast"], &[("PROPTEST_RNG_SEED", "1"), ("RUST_TEST_THREADS", &threads)])
 }
 
-/// Fails where the reference of a library has a broken link. It checks every dependency once more, so it is apart from [`ci`].
+/// Fails if the reference of a library has a broken link. It compiles every dependency again, so it is not part of
+/// [`ci`].
 fn docs() -> Result<(), String> {
     run(&["doc", "--workspace", "--no-deps", "--lib"], &[("RUSTDOCFLAGS", "-D warnings")])
 }
 
-/// Fails where a generated file is not up to date, or the reference states a default that the core does not have.
+/// Fails if a generated file is not up to date, or if the reference states a default that the core does not have.
 fn generated() -> Result<(), String> {
     models::check(&root())?;
     defaults::check(&root())?;
     generate::check(&root())
 }
 
-/// Cargo, in the workspace's folder. `cargo run` tells this program about its own package; a build script that asks for those
-/// variables would run again in the next build that has none, and everything above it would be compiled again.
+/// Cargo in the workspace's folder, without the variables that `cargo run` sets for this program. A build script that
+/// reads them would run again in the next build without them, and everything that depends on it would be rebuilt.
 fn cargo() -> Command {
     let mut command = Command::new(env!("CARGO"));
     let is_ours = |name: &str| name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_");
@@ -95,7 +96,7 @@ fn cargo() -> Command {
     command
 }
 
-/// Runs cargo, with its output where ours goes.
+/// Runs cargo and lets it inherit our output.
 fn run(args: &[&str], env: &[(&str, &str)]) -> Result<(), String> {
     eprintln!("\n$ cargo {}", args.join(" "));
     let status = cargo()

@@ -1,6 +1,6 @@
 //! Writes the table of models from the facts of a pinned release of LiteLLM.
 //!
-//! `gen models` asks the package registry for that release; everything else reads the committed file, so that builds
+//! `gen models` gets that release from the package registry. Everything else reads the committed file, so that builds
 //! and checks need no network.
 
 use std::cmp::Reverse;
@@ -12,24 +12,24 @@ use std::process::Command;
 
 use serde_json::Value;
 
-/// The release whose facts the table has, and the day it came out.
+/// The release with the table's facts, and its date.
 const RELEASE: (&str, &str) = ("1.109.1", "2026-11-20");
 
 const FILE_IN_PACKAGE: &str = "litellm/model_prices_and_context_window_backup.json";
 
 const TABLE: &str = "crates/sinew-llm/src/models/table.txt";
 
-/// The table's share of the binary.
+/// The largest size of the table in the binary.
 const SIZE_LIMIT: usize = 80 * 1024;
 
-/// A provider of ours: its id, its name in the data, and the model to begin with when nothing is said.
+/// One of our providers: its id, its name in the data, and its default model.
 struct Section {
     id: &'static str,
     source: &'static str,
     default: &'static str,
 }
 
-/// Makers before those who resell: an id that no row has is looked for in this order.
+/// Makers come before resellers, because an unknown id is searched in this order.
 const SECTIONS: &[Section] = &[
     Section { id: "anthropic", source: "anthropic", default: "claude-sonnet-5-5" },
     Section { id: "openai", source: "openai", default: "gpt-6.1-sol" },
@@ -47,7 +47,7 @@ const SECTIONS: &[Section] = &[
     Section { id: "vercel-ai-gateway", source: "vercel_ai_gateway", default: "anthropic/claude-sonnet-5" },
 ];
 
-/// Models that the data lacks: provider, id, and the maker and its id whose facts hold. These two resell at the
+/// Models that are missing in the data: provider, id, and the maker and id with the same facts. These two resell at the
 /// makers' prices.
 const SAME: &[(&str, &str, &str, &str)] = &[
     ("openrouter", "anthropic/claude-sonnet-5", "anthropic", "claude-sonnet-5"),
@@ -58,7 +58,7 @@ const SAME: &[(&str, &str, &str, &str)] = &[
     ("vercel-ai-gateway", "anthropic/claude-sonnet-5", "anthropic", "claude-sonnet-5"),
 ];
 
-/// Parts of ids whose models do other work than an agent's.
+/// Parts of the ids of models that are not for agents.
 const OTHER_WORK: &[&str] = &[
     "audio",
     "tts",
@@ -108,7 +108,7 @@ pub(crate) fn write(root: &Path, file: Option<&Path>) -> Result<(), String> {
     fs::write(root.join(TABLE), table).map_err(|cause| format!("failed to write {TABLE}: {cause}"))
 }
 
-/// Fails where the committed table is of another release, was edited or is too large. Needs no network.
+/// Fails if the committed table is from another release, was edited or is too large. Needs no network.
 pub(crate) fn check(root: &Path) -> Result<(), String> {
     let text = fs::read_to_string(root.join(TABLE)).map_err(|cause| format!("failed to read {TABLE}: {cause}"))?;
     let stale = || format!("{TABLE} is not what release {} gives; run: cargo xtask gen models", RELEASE.0);
@@ -179,7 +179,7 @@ fn table(data: &Value) -> Result<String, String> {
         if !rows.iter().any(|row| row.id == section.default) {
             return Err(format!("the data has no {}/{}, the provider's default", section.id, section.default));
         }
-        // Newest first: what is meant by a part of a name stands above what it replaced.
+        // Newest first, so that a part of a name matches the newest model before the ones that it replaced.
         rows.sort_by_cached_key(|row| (row.id != section.default, Reverse(numbers(&row.id)), row.id.clone()));
         let _ = writeln!(out, "@{}", section.id);
         rows.iter().for_each(|row| out.push_str(&row.text));
@@ -192,7 +192,7 @@ fn table(data: &Value) -> Result<String, String> {
     Ok(out)
 }
 
-/// The id as the provider's server takes it.
+/// The id as the provider's server expects it.
 fn id<'a>(section: &Section, key: &'a str) -> &'a str {
     key.strip_prefix(section.source).and_then(|rest| rest.strip_prefix('/')).unwrap_or(key)
 }
@@ -207,7 +207,7 @@ fn is_wanted(section: &Section, key: &str, facts: &Value) -> bool {
 
 fn numbers(id: &str) -> Vec<u64> {
     let numbers = id.split(|c: char| !c.is_ascii_digit()).filter_map(|number| number.parse().ok());
-    // Dates and sizes are no versions.
+    // Dates and sizes are not versions.
     numbers.take_while(|number| *number < 100).collect()
 }
 
@@ -215,12 +215,12 @@ fn row(provider: &str, id: &str, facts: &Value) -> Option<Row> {
     let tokens = |key: &str| facts[key].as_f64().map(|count| count as u64).filter(|count| *count > 0);
     let input = tokens("max_input_tokens")?;
     let answer = tokens("max_output_tokens").unwrap_or(input.min(16_384));
-    // For these two sizes the data tells what a request may have; the answer has its room beside it.
+    // For these two sizes the data gives the limit of a request, without the answer.
     let window = if provider == "openai" && matches!(input, 272_000 | 922_000) { input + answer } else { input };
     let price = |key: &str| facts[key].as_f64().map(|price| (price * 1e12).round() / 1e6);
     let read = price("input_cost_per_token").unwrap_or_default();
     let written = price("output_cost_per_token").unwrap_or_default();
-    // A server that tells no price for its cache charges the usual one.
+    // Without a price for cached input, the server charges the usual one.
     let cached = price("cache_read_input_token_cost").unwrap_or(read);
     let stored = price("cache_creation_input_token_cost").unwrap_or(read);
     let letters = letters(provider, facts);
@@ -262,7 +262,7 @@ fn has_effort(facts: &Value, word: &str) -> bool {
         || listed.is_some_and(|levels| levels.iter().any(|level| level == word))
 }
 
-/// The levels that a model knows, where the data or the provider's documents tell them.
+/// The levels of a model, if the data or the provider's documentation lists them.
 fn levels(provider: &str, id: &str, facts: &Value) -> String {
     if !is(facts, "supports_reasoning") {
         return String::new();
@@ -279,7 +279,7 @@ fn levels(provider: &str, id: &str, facts: &Value) -> String {
             known.map(|(_, letter)| *letter).collect()
         }
         "groq" | "cerebras" if id.contains("gpt-oss") => vec!['l', 'm', 'h'],
-        // These think always: their list has no `off`.
+        // These models always think, so their list has no `off`.
         "google" if id.contains("gemini") && (id.contains("pro") || numbers(id).first() >= Some(&3)) => {
             vec!['n', 'l', 'm', 'h', 'x']
         }

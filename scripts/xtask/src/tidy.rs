@@ -1,7 +1,7 @@
-//! Holds what no compiler holds: what the table in `ARCHITECTURE.md` says of imports, the size of files, that every
-//! dependency of the workspace has a crate that uses it, that the modules of a crate form no circle, that libraries
-//! have no state of the process, that code above the tools names none of them, that no key is text outside the modules of
-//! keys, and that no dependency is compiled twice for features that only tests ask for.
+//! Checks what no compiler checks: that imports match the table in `ARCHITECTURE.md`, the size of files, that a crate
+//! uses each dependency of the workspace, that the modules of a crate have no cycles, that libraries have no global
+//! state, that code above the tools names no tool, that keys are written as text only in the modules of keys, and that
+//! no dependency is compiled twice because of features that only tests need.
 
 mod features;
 mod keys;
@@ -18,12 +18,12 @@ use serde_json::Value;
 
 use source::Excusable;
 
-/// A file of code longer than this has two things in one room.
+/// A source file with more lines than this probably does more than one thing.
 const LONGEST: usize = 800;
-/// A file of the binding longer than this computes something.
+/// A file of the binding with more lines than this probably contains logic.
 const LONGEST_BINDING: usize = 150;
 
-/// Runs every check and reports all that is wrong.
+/// Runs every check and reports all faults.
 pub(crate) fn run(root: &Path) -> Result<(), String> {
     let mut faults = Vec::new();
     let read =
@@ -48,9 +48,9 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
 /// A row of the table of `ARCHITECTURE.md`.
 #[derive(Debug, PartialEq, Eq)]
 struct Row {
-    /// Those of our crates that it may import.
+    /// Our crates that it may import.
     imports: BTreeSet<String>,
-    /// True if it may import tokio.
+    /// Whether it may import tokio.
     tokio: bool,
 }
 
@@ -75,7 +75,7 @@ fn full_name(short: &str) -> String {
     if short.starts_with("sinew") { short.into() } else { format!("sinew-{short}") }
 }
 
-/// Each crate stands in the table, imports what it may, and nothing else stands there.
+/// Checks that each crate is in the table and imports only what it may, and that the table has no other rows.
 fn layers(table: &BTreeMap<String, Row>, packages: &[Value], faults: &mut Vec<String>) {
     let name_of = |package: &Value| package["name"].as_str().unwrap_or_default().to_string();
     let names: BTreeSet<String> = packages.iter().map(name_of).filter(|name| name.starts_with("sinew")).collect();
@@ -111,7 +111,7 @@ fn layers(table: &BTreeMap<String, Row>, packages: &[Value], faults: &mut Vec<St
     }
 }
 
-/// Each dependency of the workspace is one of a crate.
+/// Checks that each dependency of the workspace is used by a crate.
 fn dependencies(manifest: &str, packages: &[Value], faults: &mut Vec<String>) {
     let used: BTreeSet<&str> = packages
         .iter()
@@ -127,7 +127,7 @@ fn dependencies(manifest: &str, packages: &[Value], faults: &mut Vec<String>) {
     }
 }
 
-/// The example of how an export is added is the code that it shows.
+/// Checks that the example of how to add an export matches the real code.
 fn example(text: &str, code: &str, faults: &mut Vec<String>) {
     let blocks = text.split("```").skip(1).step_by(2).filter_map(|block| block.strip_prefix("rust\n"));
     for line in blocks.flat_map(str::lines).map(str::trim).filter(|line| !line.is_empty()) {
@@ -137,7 +137,7 @@ fn example(text: &str, code: &str, faults: &mut Vec<String>) {
     }
 }
 
-/// The paths and texts of the project's files of code.
+/// The paths and texts of the project's source files.
 fn files(root: &Path) -> Result<Vec<(String, String)>, String> {
     let output = Command::new("git")
         .args(["ls-files", "--cached", "--others", "--exclude-standard", "*.rs", "*.ts", "*.mjs"])
@@ -145,7 +145,7 @@ fn files(root: &Path) -> Result<Vec<(String, String)>, String> {
         .output()
         .map_err(|cause| format!("failed to start git: {cause}"))?;
     let list = String::from_utf8_lossy(&output.stdout).into_owned();
-    // A file that was removed is still in git's list until the removal is committed.
+    // A removed file is in git's list until the removal is committed.
     let text = |path: &str| Some((path.to_string(), fs::read_to_string(root.join(path)).ok()?));
     Ok(list.lines().filter_map(text).collect())
 }
@@ -163,7 +163,7 @@ fn sizes(files: &[(String, String)], faults: &mut Vec<String>) {
     }
 }
 
-/// Circles among modules and state of the process, in all crates.
+/// Finds cycles among modules and global state, in all crates.
 fn structure(files: &[(String, String)]) -> Vec<Excusable> {
     let mut crates: BTreeMap<&str, Vec<(&str, modules::File)>> = BTreeMap::new();
     let mut tests: BTreeSet<(&str, Vec<String>)> = BTreeSet::new();
@@ -205,7 +205,7 @@ fn structure(files: &[(String, String)]) -> Vec<Excusable> {
     faults
 }
 
-/// The names of a file's statics that can change. A `LazyLock` alone is a constant that is made late.
+/// The names of a file's mutable statics. A `LazyLock` alone is a constant that is initialized late.
 fn states(code: &str) -> Vec<String> {
     const CELLS: [&str; 9] =
         ["Mutex", "RwLock", "Atomic", "Cell<", "OnceLock", "OnceCell", "DashMap", "Condvar", "Notify"];
@@ -219,7 +219,7 @@ fn states(code: &str) -> Vec<String> {
     items.collect()
 }
 
-/// Excuses what the lines of `allowed.txt` name, `<key> # <reason>`. A line that excuses nothing is a fault itself.
+/// Excuses the faults that the lines of `allowed.txt` name: `<key> # <reason>`. A line that excuses nothing is a fault.
 fn allowed(found: Vec<Excusable>, list: &str, faults: &mut Vec<String>) {
     let mut lines: BTreeMap<&str, &str> = BTreeMap::new();
     for line in list.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {

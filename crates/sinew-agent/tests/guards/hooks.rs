@@ -35,7 +35,7 @@ async fn verdict(hook: &Hook) -> Result<Verdict, String> {
 }
 
 #[tokio::test]
-async fn answers_say_what_becomes_of_a_call() {
+async fn hook_answers_allow_change_or_block_calls() {
     let check = async |script: &str, expect: Result<Verdict, &str>| {
         let found = verdict(&guard(script, json!({}))).await;
         assert_eq!(found.as_ref().map_err(String::as_str), expect.as_ref().map_err(|text| *text), "{script}");
@@ -63,7 +63,7 @@ async fn answers_say_what_becomes_of_a_call() {
 }
 
 #[tokio::test]
-async fn a_hook_reads_the_event_and_knows_no_more_than_it_should() {
+async fn hooks_get_the_event_and_a_minimal_environment() {
     let script = "read line; printf '%s' \"$line\" | grep -q '^{\"event\":\"tool_call\",\"sessionId\":\"s1\",\"sessionFile\":\"/f.jsonl\",\"cwd\":\"/\",\"toolCallId\":\"c1\",\"toolName\":\"bash\",\"args\":{\"command\":\"ls\"}}$' || exit 1; \
         [ \"$SINEW_HOOK_EVENT/$SEEN/$PWD\" = tool_call/yes// ] || exit 3; [ -z \"$HOME\" ] || exit 4";
     assert_eq!(verdict(&guard(script, json!({}))).await, Ok(Verdict::Allow));
@@ -73,7 +73,7 @@ async fn a_hook_reads_the_event_and_knows_no_more_than_it_should() {
 }
 
 #[tokio::test]
-async fn a_hook_that_does_not_end_is_killed_with_what_it_started() {
+async fn a_hook_that_exceeds_its_timeout_is_killed_with_its_children() {
     let folder = tempfile::tempdir().unwrap();
     let lock = folder.path().join("lock");
     // The child owns the lock while it lives.
@@ -91,7 +91,7 @@ async fn a_hook_that_does_not_end_is_killed_with_what_it_started() {
 }
 
 #[tokio::test]
-async fn a_dropped_hook_is_killed() {
+async fn dropping_a_hook_kills_its_process() {
     let folder = tempfile::tempdir().unwrap();
     let held = folder.path().join("held");
     let script = format!("exec 9> {0}.lock; flock 9; : > {0}; sleep 1000", held.display());
@@ -115,7 +115,7 @@ async fn a_dropped_hook_is_killed() {
 }
 
 #[tokio::test]
-async fn entries_choose_their_calls() {
+async fn hook_entries_match_calls_by_tool_and_arguments() {
     let hook = guard("exit 2", json!({"match": {"tool": "bash|write", "args": "r[m]"}}));
     let asked = async |name: &str, command: &str| {
         hook.before_tool_call(&call(name, json!({"command": command})), &context()).await.unwrap() != Verdict::Allow
@@ -129,7 +129,7 @@ async fn entries_choose_their_calls() {
 }
 
 #[tokio::test]
-async fn results_and_contexts_are_changed() {
+async fn hooks_change_results_and_contexts() {
     let hook = &hooks(json!([{"event": "tool_result", "shell": true,
         "command": "echo '{\"content\": [{\"type\": \"text\", \"text\": \"new\"}], \"isError\": true}'"}]))[0];
     let changed = hook.after_tool_call(&call("a", json!({})), ToolOutput::text("old"), &context()).await.unwrap();
@@ -142,7 +142,7 @@ async fn results_and_contexts_are_changed() {
 }
 
 #[tokio::test]
-async fn programs_are_asked_at_points() {
+async fn hooks_run_at_lifecycle_points() {
     let asked = async |event: &'static str, script: &str| {
         let hook = hooks(json!([{"event": event, "shell": true, "command": script}])).remove(0);
         assert!(hook.is_at(event) && !hook.is_at("session_start"));

@@ -1,5 +1,5 @@
 //! Tests the protections between a model and the machine, with real processes.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![allow(clippy::unwrap_used, reason = "a test that cannot continue panics")]
 
 mod hooks;
 

@@ -20,7 +20,7 @@ fn known(name: &str) -> Arc<KnownServer> {
 }
 
 #[test]
-fn what_a_server_told_is_known_to_the_next_process_for_thirty_days() {
+fn cached_lists_are_valid_in_other_processes_for_thirty_days() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("mcp-cache.json");
     let cache = Cache::read(path.clone(), 0);
@@ -37,7 +37,7 @@ fn what_a_server_told_is_known_to_the_next_process_for_thirty_days() {
 }
 
 #[test]
-fn a_file_that_cannot_be_read_is_an_empty_cache_and_is_replaced() {
+fn an_unreadable_cache_file_counts_as_empty_and_is_replaced() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("mcp-cache.json");
     let texts = ["", "{", "[]", r#"{"version": 9, "servers": []}"#, "\u{0}", "{}\n"].map(str::as_bytes);
@@ -52,7 +52,7 @@ fn a_file_that_cannot_be_read_is_an_empty_cache_and_is_replaced() {
 }
 
 #[test]
-fn two_processes_lose_nothing_of_each_other() {
+fn two_processes_keep_each_others_entries() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("mcp-cache.json");
     let (first, second) = (Cache::read(path.clone(), 0), Cache::read(path.clone(), 0));
@@ -63,7 +63,7 @@ fn two_processes_lose_nothing_of_each_other() {
 }
 
 #[test]
-fn a_file_that_was_cut_or_grew_is_an_empty_cache() {
+fn a_truncated_or_extended_cache_file_counts_as_empty() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("mcp-cache.json");
     let mut two = KnownServer::clone(&known("größe\n"));
@@ -86,7 +86,7 @@ fn a_file_that_was_cut_or_grew_is_an_empty_cache() {
 }
 
 #[test]
-fn definitions_that_are_no_text_are_none_and_are_replaced() {
+fn definitions_that_are_not_utf8_are_null_and_replaced() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("mcp-cache.json");
     let cache = Cache::read(path.clone(), 0);
@@ -113,7 +113,7 @@ fn bytes_read() -> u64 {
 /// Selecting the tools of a session with twenty servers and a thousand tools reads only names.
 #[cfg(target_os = "linux")]
 #[test]
-fn what_stands_before_the_first_request_reads_no_definition_014() {
+fn preparing_the_first_request_reads_no_definitions() {
     use crate::stage::{Behaviour, World, entries, manager, read_entries, session};
     use sinew_agent::mcp::config::Standing;
 

@@ -13,7 +13,7 @@ use sinew_tools::tool::ToolError;
 use crate::stage::{AnswerAs, Behaviour, World, entries, manager, run, run_front, session};
 
 #[tokio::test]
-async fn a_call_of_call_tool_is_the_call_that_is_meant_and_comes_back_as_it_was_020() {
+async fn call_tool_resolves_to_the_real_call_and_back() {
     let world = World::new(&[("git", Behaviour::with(&["issue"]))]);
     let all = manager(&world, Cache::in_memory(), &entries(&["git"]));
     let session = session(&all);
@@ -34,7 +34,7 @@ async fn a_call_of_call_tool_is_the_call_that_is_meant_and_comes_back_as_it_was_
 }
 
 #[tokio::test]
-async fn a_deferred_tool_runs_by_its_name_also_before_its_server_is_known_021() {
+async fn deferred_tools_run_by_name_before_their_server_is_known() {
     let world = World::new(&[("git", Behaviour::with(&["issue", "issue_list"]))]);
     let all = manager(&world, Cache::in_memory(), &entries(&["git"]));
     let session = session(&all);
@@ -48,7 +48,7 @@ async fn a_deferred_tool_runs_by_its_name_also_before_its_server_is_known_021() 
 }
 
 #[tokio::test]
-async fn a_name_that_a_server_turns_out_not_to_have_lists_near_ones_021() {
+async fn an_unknown_tool_name_lists_near_names() {
     let world = World::new(&[("git", Behaviour::with(&["issue"]))]);
     let all = manager(&world, Cache::in_memory(), &entries(&["git"]));
     let tool = session(&all).find("mcp_git_issues").unwrap();
@@ -58,7 +58,7 @@ async fn a_name_that_a_server_turns_out_not_to_have_lists_near_ones_021() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_abort_ends_a_call_at_once_and_leaves_the_server_024() {
+async fn an_abort_ends_the_call_but_not_the_server() {
     let mut silent = Behaviour::with(&["t"]);
     silent.answer = AnswerAs::Silent;
     let world = World::new(&[("s", silent)]);
@@ -79,7 +79,7 @@ async fn an_abort_ends_a_call_at_once_and_leaves_the_server_024() {
 }
 
 #[tokio::test]
-async fn excluded_tools_are_neither_found_nor_called() {
+async fn excluded_tools_cannot_be_searched_or_called() {
     let world = World::new(&[("s", Behaviour::with(&["good", "bad", "off"]))]);
     let entry = json!({"s": {"command": "x", "tools": {"exclude": ["off"]}}});
     let all = manager(&world, Cache::in_memory(), &entry);
@@ -97,7 +97,7 @@ async fn excluded_tools_are_neither_found_nor_called() {
 }
 
 #[tokio::test]
-async fn hidden_values_reach_a_server_as_marks_unless_it_is_to_have_them_004() {
+async fn servers_get_placeholders_unless_they_may_have_secrets() {
     let world = World::new(&[
         ("web", Behaviour::with(&["t"])),
         ("program", Behaviour::with(&["t"])),
@@ -131,7 +131,7 @@ async fn hidden_values_reach_a_server_as_marks_unless_it_is_to_have_them_004() {
 }
 
 #[tokio::test]
-async fn a_schema_that_providers_refuse_stays_callable_022() {
+async fn tools_with_schemas_that_providers_reject_stay_callable() {
     let mut odd = Behaviour::with(&[]);
     odd.tools = vec![
         json!({"name": "top", "inputSchema": {"oneOf": [{"type": "object"}]}}),

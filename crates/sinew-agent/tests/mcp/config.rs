@@ -42,7 +42,7 @@ fn invalid(origin: Origin, entry: Value, says: &str) {
 }
 
 #[test]
-fn one_bad_entry_never_removes_another_033() {
+fn an_invalid_entry_does_not_affect_the_others() {
     let text = r#"{
         // Comments and trailing commas are allowed.
         "mcpServers": {
@@ -79,7 +79,7 @@ fn one_bad_entry_never_removes_another_033() {
 }
 
 #[test]
-fn the_first_file_that_names_a_server_wins_033() {
+fn the_first_file_that_defines_a_server_wins() {
     let named = |text: &str| json!({"mcpServers": {"s": {"command": text}}}).to_string();
     let files = [
         file(Origin::Flag, true, &named("flag")),
@@ -93,7 +93,7 @@ fn the_first_file_that_names_a_server_wins_033() {
 }
 
 #[test]
-fn a_file_that_cannot_be_read_is_told_and_the_others_count_033() {
+fn an_unreadable_config_file_is_reported_and_the_others_apply() {
     let good = json!({"mcpServers": {"s": {"command": "x"}}}).to_string();
     for bad in ["{", "[]", r#"{"mcpServers": []}"#, "7"] {
         let files = [file(Origin::Project, true, bad), file(Origin::User, true, &good)];
@@ -106,7 +106,7 @@ fn a_file_that_cannot_be_read_is_told_and_the_others_count_033() {
 }
 
 #[test]
-fn of_an_untrusted_project_only_names_are_read_002() {
+fn an_untrusted_project_contributes_only_server_names() {
     let text = json!({"mcpServers": {
         "s": {"command": "${NOT_SET}", "args": ["${GITHUB_TOKEN}"]}, "bad": 7, "off": {"enabled": false},
     }});
@@ -116,7 +116,7 @@ fn of_an_untrusted_project_only_names_are_read_002() {
 }
 
 #[test]
-fn variables_of_a_project_go_where_they_may_003() {
+fn project_entries_use_secret_variables_only_in_env_and_headers() {
     let url = json!({"url": "https://h/${GITHUB_TOKEN}"});
     invalid(Origin::Project, url.clone(), "\"url\": GITHUB_TOKEN looks like a secret");
     for entry in [
@@ -143,7 +143,7 @@ fn variables_of_a_project_go_where_they_may_003() {
 }
 
 #[test]
-fn hidden_values_are_for_servers_of_the_user_alone_004() {
+fn only_user_entries_may_request_secrets() {
     let entry = json!({"command": "x", "secrets": true});
     assert!(ready(Origin::User, entry.clone()).secrets);
     let (standing, warnings) = one(Origin::Project, entry);
@@ -152,7 +152,7 @@ fn hidden_values_are_for_servers_of_the_user_alone_004() {
 }
 
 #[test]
-fn an_entry_says_how_its_server_is_used() {
+fn entries_set_start_exposure_and_limits() {
     let config = ready(
         Origin::User,
         json!({
@@ -174,7 +174,7 @@ fn an_entry_says_how_its_server_is_used() {
 }
 
 #[test]
-fn the_hash_of_an_entry_is_that_of_its_words_not_of_its_secrets() {
+fn the_hash_of_an_entry_depends_on_command_and_env_but_not_on_limits() {
     let hash = |entry| ready(Origin::User, entry).hash;
     let plain = hash(json!({"command": "x"}));
     assert_eq!(plain, hash(json!({"timeout": 5, "command": "x"})));
@@ -183,7 +183,7 @@ fn the_hash_of_an_entry_is_that_of_its_words_not_of_its_secrets() {
 }
 
 #[test]
-fn the_words_about_a_login_are_read_and_bad_ones_named_031() {
+fn oauth_options_are_read_and_invalid_ones_reported() {
     let web = |oauth: Value| json!({"url": "https://b/mcp", "oauth": oauth});
     let full = json!({"clientId": "${PLAIN}", "clientSecret": "s", "callbackPort": 8123, "scopes": ["a", "b"],
         "metadataUrl": "https://me/client.json"});
@@ -205,7 +205,7 @@ fn the_words_about_a_login_are_read_and_bad_ones_named_031() {
 }
 
 #[test]
-fn servers_of_a_client_are_taken_as_they_are_and_kept_nowhere() {
+fn client_servers_are_used_verbatim_and_not_cached() {
     let config =
         ready(Origin::Client, json!({"command": "x", "args": ["${NOT_SET}"], "env": {"A": "${GITHUB_TOKEN}"}}));
     let Transport::Stdio { args, env, .. } = &config.transport else { panic!() };
@@ -217,7 +217,7 @@ fn servers_of_a_client_are_taken_as_they_are_and_kept_nowhere() {
 
 /// A run warns about entries with syntax of other programs, and about entries that cannot work.
 #[test]
-fn what_keeps_a_server_from_working_is_a_warning() {
+fn unusable_entries_produce_warnings() {
     let (standing, warnings) = one(Origin::User, json!({"command": "x", "args": ["${NOT_SET}"]}));
     assert!(matches!(standing, Standing::Invalid(_)));
     let reason = "the variable NOT_SET is not set; set it, or write ${NOT_SET:-default}";

@@ -41,7 +41,7 @@ fn accepted(value: Value) -> ElicitationAnswer {
 }
 
 #[tokio::test]
-async fn each_kind_of_field_is_a_question_and_its_answer_a_value_030() {
+async fn each_field_type_becomes_a_question_and_its_answer_a_value() {
     let fields = json!({
         "name": {"type": "string", "title": "Your name"},
         "age": {"type": "integer", "minimum": 18},
@@ -67,7 +67,7 @@ async fn each_kind_of_field_is_a_question_and_its_answer_a_value_030() {
 }
 
 #[tokio::test]
-async fn an_answer_that_does_not_fit_is_asked_for_again_with_the_reason_030() {
+async fn an_invalid_answer_is_asked_again_with_the_reason() {
     let fields = json!({"age": {"type": "integer", "minimum": 18}});
     let (answer, asked) = ask(form(fields.clone(), &["age"]), &[Some("ten"), Some("10"), Some("20")]).await;
     assert_eq!(answer, accepted(json!({"age": 20})));
@@ -80,7 +80,7 @@ async fn an_answer_that_does_not_fit_is_asked_for_again_with_the_reason_030() {
 }
 
 #[tokio::test]
-async fn an_address_is_shown_whole_and_never_fetched_030() {
+async fn urls_are_shown_in_full_and_never_fetched() {
     let url = "https://login.example/a?b=c".to_string();
     let question = Elicitation::Url { message: "Log in".into(), url, id: "1".into() };
     let (answer, asked) = ask(question.clone(), &[Some("Yes")]).await;
@@ -91,7 +91,7 @@ async fn an_address_is_shown_whole_and_never_fetched_030() {
 }
 
 #[tokio::test]
-async fn without_a_person_nothing_can_be_asked_030() {
+async fn questions_are_cancelled_without_a_user() {
     let host = PersonHost::new("github", "/tmp".into(), None);
     assert!(!host.can_ask());
     assert_eq!(host.elicit(form(json!({}), &[])).await, ElicitationAnswer::Cancel);
@@ -139,7 +139,7 @@ async fn hooked(answer: Value) -> (ElicitationAnswer, usize, Vec<String>, Arc<Ho
 }
 
 #[tokio::test]
-async fn an_extension_hears_of_a_start_and_may_answer_before_the_person_030() {
+async fn extensions_see_server_starts_and_may_answer_questions_first() {
     let (answer, asked, lines, hook) = hooked(json!({"action": "accept", "content": {"name": "x"}})).await;
     assert_eq!((answer, asked), (accepted(json!({"name": "x"})), 0));
     // The point `mcp_server_start` has no answer fields: an answer is a failure that does not prevent the start.

@@ -105,7 +105,7 @@ proptest! {
 
     /// The tools that are part of requests never change during a session, whatever the servers do.
     #[test]
-    fn the_front_is_the_same_in_every_schedule_017(
+    fn the_request_prefix_is_equal_in_every_schedule(
         steps in prop::collection::vec(step(), 1..12),
         expose in prop::sample::select(vec!["auto", "direct", "deferred"]),
     ) {
@@ -115,7 +115,7 @@ proptest! {
 }
 
 #[tokio::test]
-async fn twenty_servers_of_fifty_tools_cost_four_hundred_tokens_in_front() {
+async fn a_thousand_tools_add_at_most_400_tokens_to_the_prefix() {
     let names: Vec<String> = (0..20).map(|n| format!("server{n}")).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let tools: Vec<String> = (0..50).map(|n| format!("tool{n}")).collect();
@@ -146,7 +146,7 @@ async fn few() -> (Arc<World>, Arc<Manager>) {
 }
 
 #[tokio::test]
-async fn few_known_tools_stand_in_front_with_what_their_server_says_018() {
+async fn a_few_known_tools_are_in_the_prefix_with_their_instructions() {
     let (_, all) = few().await;
     let session = session(&all);
     assert_eq!(session.names(), ["mcp_box_get", "mcp_box_put"]);
@@ -154,7 +154,7 @@ async fn few_known_tools_stand_in_front_with_what_their_server_says_018() {
 }
 
 #[tokio::test]
-async fn a_session_that_is_opened_again_sends_the_bytes_that_it_sent_018() {
+async fn a_resumed_session_sends_the_same_prefix_bytes() {
     let (world, all) = few().await;
     let unknown = session(&manager(&world, Cache::in_memory(), &entries(&["box"])));
     let known = session(&all);
@@ -179,7 +179,7 @@ async fn a_session_that_is_opened_again_sends_the_bytes_that_it_sent_018() {
 }
 
 #[tokio::test]
-async fn names_stay_what_they_were_when_a_colliding_tool_comes_023() {
+async fn tool_names_stay_stable_when_a_new_tool_collides() {
     let world = World::new(&[("a_b", Behaviour::with(&["c"])), ("a.b", Behaviour::with(&["c"]))]);
     let all = manager(&world, Cache::in_memory(), &entries(&["a_b", "a.b"]));
     // The second server of the file connects first.
@@ -199,7 +199,7 @@ async fn names_stay_what_they_were_when_a_colliding_tool_comes_023() {
 }
 
 #[tokio::test]
-async fn a_search_finds_by_a_word_of_a_parameter_and_stays_within_its_tokens_019() {
+async fn search_matches_parameter_names_and_respects_its_token_limit() {
     let tools: Vec<String> = (0..300).map(|n| format!("tool{n}")).collect();
     let tools: Vec<&str> = tools.iter().map(String::as_str).collect();
     let world = World::new(&[

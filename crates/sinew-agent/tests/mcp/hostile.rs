@@ -71,7 +71,7 @@ async fn call(session: &SessionServers, server: &str, tool: &str, arguments: Val
 }
 
 #[tokio::test]
-async fn a_server_that_lies_costs_its_own_calls_and_no_others_008() {
+async fn a_hostile_server_affects_only_its_own_calls() {
     let Some(all) = programs(&[("good", "modern"), ("bad", "garbage")]) else { return };
     let session = session(&all);
     for (tool, arguments, expect) in [
@@ -88,7 +88,7 @@ async fn a_server_that_lies_costs_its_own_calls_and_no_others_008() {
 }
 
 #[tokio::test]
-async fn a_server_that_dies_is_started_again_by_the_next_call_027() {
+async fn the_next_call_restarts_a_server_that_died() {
     let Some(all) = programs(&[("bad", "garbage")]) else { return };
     let session = session(&all);
     let pid = {
@@ -104,7 +104,7 @@ async fn a_server_that_dies_is_started_again_by_the_next_call_027() {
 }
 
 #[tokio::test]
-async fn ten_thousand_calls_of_two_sessions_get_their_own_answers_028() {
+async fn ten_thousand_concurrent_calls_get_their_own_answers() {
     const AT_ONCE: usize = 8;
     const EACH: usize = 313;
     let Some(all) = programs(&[("good", "modern")]) else { return };
@@ -139,14 +139,14 @@ async fn ten_thousand_calls_of_two_sessions_get_their_own_answers_028() {
 }
 
 #[tokio::test]
-async fn a_server_that_cannot_start_is_told_with_its_last_words() {
+async fn a_failed_start_reports_the_last_stderr_line() {
     let Some(all) = programs(&[("dead", "dies-twice")]) else { return };
     let error = all.connect("dead").await.err().unwrap();
     assert!(error.starts_with("MCP server \"dead\"") && error.ends_with("cannot find the database"), "{error}");
 }
 
 #[tokio::test]
-async fn programs_end_with_the_manager_001() {
+async fn dropping_the_manager_ends_server_processes() {
     let Some(all) = programs(&[("a", "modern"), ("b", "garbage")]) else { return };
     let mut pids = Vec::new();
     for name in ["a", "b"] {

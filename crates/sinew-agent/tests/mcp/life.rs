@@ -27,7 +27,7 @@ fn count(path: &std::path::Path) -> usize {
 }
 
 #[tokio::test]
-async fn no_cached_server_runs_before_it_is_called_015() {
+async fn cached_servers_do_not_start_before_a_call() {
     let names: Vec<String> = (0..10).map(|n| format!("s{n}")).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let tools: Vec<String> = (0..50).map(|n| format!("tool{n}")).collect();
@@ -51,7 +51,7 @@ async fn no_cached_server_runs_before_it_is_called_015() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn dead_servers_are_tried_at_most_once_a_second_and_then_failed_027() {
+async fn dead_servers_restart_at_most_once_a_second_and_then_fail() {
     let mut dead = Behaviour::with(&[]);
     dead.start = StartAs::Fails;
     let world = World::new(&[("dead", dead)]);
@@ -74,7 +74,7 @@ async fn dead_servers_are_tried_at_most_once_a_second_and_then_failed_027() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_nobody_calls_is_ended_after_its_time_and_started_by_the_next_call() {
+async fn idle_servers_stop_and_restart_on_the_next_call() {
     let world = World::new(&[("s", Behaviour::with(&["t"])), ("stays", Behaviour::with(&["t"]))]);
     let mut configuration = entries(&["s", "stays"]);
     configuration["s"]["idleStopMs"] = 60_000.into();
@@ -102,7 +102,7 @@ async fn a_server_that_nobody_calls_is_ended_after_its_time_and_started_by_the_n
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_start_that_takes_too_long_is_failed_with_its_reason() {
+async fn a_start_that_times_out_fails_with_a_reason() {
     let mut slow = Behaviour::with(&[]);
     slow.start = StartAs::Never;
     let world = World::new(&[("slow", slow)]);
@@ -115,7 +115,7 @@ async fn a_start_that_takes_too_long_is_failed_with_its_reason() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn at_most_four_servers_start_at_once_and_one_start_serves_all_who_wait() {
+async fn at_most_four_servers_start_at_once_and_waiters_share_a_start() {
     let names: Vec<String> = (0..9).map(|n| format!("s{n}")).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let mut slow = Behaviour::with(&["t"]);
@@ -132,7 +132,7 @@ async fn at_most_four_servers_start_at_once_and_one_start_serves_all_who_wait() 
 }
 
 #[tokio::test(start_paused = true)]
-async fn whoever_leaves_a_start_does_not_end_it() {
+async fn cancelling_one_waiter_does_not_cancel_the_start() {
     let mut slow = Behaviour::with(&["t"]);
     slow.start = StartAs::After(Duration::from_secs(10));
     let world = World::new(&[("s", slow)]);
@@ -144,7 +144,7 @@ async fn whoever_leaves_a_start_does_not_end_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn three_silent_calls_in_a_row_restart_a_server_that_is_dead_026() {
+async fn three_unanswered_calls_in_a_row_restart_a_dead_server() {
     let mut silent = Behaviour::with(&["t"]);
     silent.answer = AnswerAs::Silent;
     let world = World::new(&[("s", silent)]);
@@ -167,7 +167,7 @@ async fn three_silent_calls_in_a_row_restart_a_server_that_is_dead_026() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_crash_costs_one_call_unless_the_tool_only_reads_027() {
+async fn a_crash_fails_one_call_unless_the_tool_is_read_only() {
     let world = World::new(&[("s", Behaviour::with(&["get", "put"]))]);
     let entry = json!({"s": {"command": "x", "expose": "direct", "tools": {"readOnly": ["get"]}}});
     let all = manager(&world, Cache::in_memory(), &entry);
@@ -186,7 +186,7 @@ async fn a_crash_costs_one_call_unless_the_tool_only_reads_027() {
 }
 
 #[tokio::test]
-async fn a_server_that_ended_while_nobody_called_is_started_by_the_next_call() {
+async fn the_next_call_starts_a_server_that_ended_while_idle() {
     let world = World::new(&[("s", Behaviour::with(&["t"]))]);
     let all = manager(&world, Cache::in_memory(), &json!({"s": {"command": "x", "expose": "direct"}}));
     all.connect("s").await.unwrap();
@@ -198,7 +198,7 @@ async fn a_server_that_ended_while_nobody_called_is_started_by_the_next_call() {
 }
 
 #[tokio::test]
-async fn a_server_that_wants_a_login_says_so_and_a_required_one_ends_the_start_016() {
+async fn a_required_server_that_needs_a_login_fails_the_start() {
     let mut closed = Behaviour::with(&[]);
     closed.start = StartAs::NeedsAuth;
     let world = World::new(&[("web", closed)]);
@@ -211,7 +211,7 @@ async fn a_server_that_wants_a_login_says_so_and_a_required_one_ends_the_start_0
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_list_that_changes_at_every_look_is_looked_at_less_and_less() {
+async fn a_tool_list_that_keeps_changing_is_polled_less_often() {
     let world = World::new(&[("s", Behaviour::with(&["t"]))]);
     let all = manager(&world, Cache::in_memory(), &entries(&["s"]));
     all.connect("s").await.unwrap();
@@ -229,7 +229,7 @@ async fn a_list_that_changes_at_every_look_is_looked_at_less_and_less() {
 }
 
 #[tokio::test]
-async fn files_that_are_read_anew_change_servers_and_nothing_in_front_017() {
+async fn reloading_config_files_changes_servers_but_not_the_prefix() {
     let world = World::new(&[
         ("stays", Behaviour::with(&["one"])),
         ("goes", Behaviour::with(&["two"])),
@@ -264,7 +264,7 @@ async fn files_that_are_read_anew_change_servers_and_nothing_in_front_017() {
 }
 
 #[tokio::test]
-async fn a_server_that_is_started_again_lists_anew() {
+async fn a_restarted_server_lists_its_tools_again() {
     let world = World::new(&[("s", Behaviour::with(&["old"]))]);
     let all = manager(&world, Cache::in_memory(), &entries(&["s"]));
     let session = session(&all);
@@ -281,7 +281,7 @@ async fn a_server_that_is_started_again_lists_anew() {
 /// A message starts before its request is sent. Servers that started then would compete with the request for the
 /// processor.
 #[tokio::test]
-async fn what_starts_by_itself_does_so_behind_the_first_request_014() {
+async fn eager_servers_start_after_the_first_request_was_sent() {
     use sinew_agent::event::{AnswerStep, Event};
     use sinew_agent::extension::{Context, Extension};
     use sinew_agent::mcp::extension::StartBehind;
@@ -308,7 +308,7 @@ async fn what_starts_by_itself_does_so_behind_the_first_request_014() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_greets_and_lists_nothing_takes_no_longer_than_a_start_may_016() {
+async fn listing_tools_counts_toward_the_startup_timeout() {
     let mut mute = Behaviour::with(&[]);
     mute.start = StartAs::Greets;
     let world = World::new(&[("mute", mute)]);
@@ -321,7 +321,7 @@ async fn a_server_that_greets_and_lists_nothing_takes_no_longer_than_a_start_may
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_whose_entry_is_gone_is_not_started_by_what_still_waits_for_it() {
+async fn pending_searches_do_not_start_removed_servers() {
     let mut slow = Behaviour::with(&["t"]);
     slow.start = StartAs::Never;
     let world = World::new(&[("slow", slow), ("gone", Behaviour::with(&["t"]))]);

@@ -1,5 +1,5 @@
 //! Tests the servers of an agent: files, cache, states, and the tools that a model sees.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![allow(clippy::unwrap_used, reason = "a test that cannot continue panics")]
 
 mod cache;
 mod calls;

@@ -62,7 +62,7 @@ async fn says(content: Vec<Content>, expect: &str) {
 }
 
 #[tokio::test]
-async fn each_kind_of_content_is_read_by_a_model_029() {
+async fn each_kind_of_content_reaches_the_model() {
     let resource = |body| Content::Resource(Resource { uri: "note://1".into(), mime: "text/plain".into(), body });
     says(vec![Content::Text("a".into()), Content::Text("b".into())], "a\nb").await;
     says(Vec::new(), "(no output)").await;
@@ -77,7 +77,7 @@ async fn each_kind_of_content_is_read_by_a_model_029() {
 }
 
 #[tokio::test]
-async fn audio_and_blobs_are_saved_as_they_came_029() {
+async fn audio_and_blobs_are_saved_unchanged() {
     let audio = Content::Audio { data: "AAECAw==".into(), mime: "audio/wav".into() };
     let (output, artifacts) = output(of(vec![audio])).await;
     assert_eq!(text(&output), "[audio audio/wav, 4 B: artifact://0]");
@@ -85,14 +85,14 @@ async fn audio_and_blobs_are_saved_as_they_came_029() {
 }
 
 #[tokio::test]
-async fn of_forty_pictures_eight_are_shown_029() {
+async fn at_most_eight_images_of_a_result_are_shown() {
     let (output, _) = output(of(vec![picture(); 40])).await;
     assert_eq!(pictures(&output), 8);
     assert!(text(&output).ends_with("[32 more pictures are left out; a result shows 8]"), "{}", text(&output));
 }
 
 #[tokio::test]
-async fn structured_content_is_text_only_where_there_is_no_other_029() {
+async fn structured_content_becomes_text_only_if_there_is_no_other_content() {
     let structured = |content| ToolResult {
         content,
         structured: Some(to_raw_value(&json!({"n": 1})).unwrap()),
@@ -106,7 +106,7 @@ async fn structured_content_is_text_only_where_there_is_no_other_029() {
 }
 
 #[tokio::test]
-async fn a_failed_tool_says_so_029() {
+async fn a_failed_tool_returns_an_error() {
     let failed =
         ToolResult { content: vec![Content::Text("no such note".into())], is_error: true, ..ToolResult::default() };
     let (output, _) = output(failed).await;
@@ -114,7 +114,7 @@ async fn a_failed_tool_says_so_029() {
 }
 
 #[tokio::test]
-async fn what_is_too_long_is_cut_and_all_of_it_kept_029() {
+async fn long_results_are_truncated_and_saved_in_full() {
     let lines: String = (0..6000).map(|n| format!("line {n}\n")).collect();
     let long_line = "x".repeat(51 * 1024);
     for (sent, shown) in [(lines.clone(), "line 1999"), (long_line, "xxx")] {

@@ -72,7 +72,7 @@ fn files(api: &str) -> Vec<(&'static str, String)> {
 }
 
 #[tokio::test]
-async fn what_a_file_lacks_no_server_misses() {
+async fn requests_from_damaged_session_files_are_valid() {
     for api in APIS {
         for (what, lines) in files(api) {
             let header = json!({"type": "session", "version": 3, "id": "s", "timestamp": "2026-01-01T00:00:00.000Z",

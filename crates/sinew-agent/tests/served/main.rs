@@ -1,6 +1,6 @@
 //! Tests the agent with a model behind a real socket, in each of the protocols. The servers reject the requests that
 //! the real ones reject.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![allow(clippy::unwrap_used, reason = "a test that cannot continue panics")]
 
 mod damaged_sessions;
 mod malformed_answers;

@@ -26,7 +26,7 @@ async fn answered(api: &str, first: Reply, expect: &[&str]) {
 }
 
 #[tokio::test]
-async fn calls_of_unknown_tools_are_answered() {
+async fn calls_to_unknown_tools_get_an_error_result() {
     for api in APIS {
         answered(api, calls(api, &[("c1", "fly", "{}")]), &["Tool fly not found. Available: echo, waits"]).await;
     }
@@ -34,7 +34,7 @@ async fn calls_of_unknown_tools_are_answered() {
 
 /// No server accepts such a name in a later request, although the call stays in the conversation.
 #[tokio::test]
-async fn names_that_no_server_takes_are_answered_too() {
+async fn invalid_tool_names_get_an_error_result() {
     let long = "long".repeat(100);
     for api in APIS {
         let names = ["", "multi_tool_use.parallel", "日本 x", "-a", "7z", &long];
@@ -45,7 +45,7 @@ async fn names_that_no_server_takes_are_answered_too() {
 }
 
 #[tokio::test]
-async fn arguments_that_are_no_json_or_do_not_fit_are_answered() {
+async fn malformed_arguments_get_an_error_result() {
     for api in APIS {
         let broken = [("c1", "echo", r#"{"say": "a", oops}"#), ("c2", "echo", r#"{"say": "cut he"#)];
         // In the protocol of Google, arguments are always valid JSON.
@@ -61,7 +61,7 @@ async fn arguments_that_are_no_json_or_do_not_fit_are_answered() {
 }
 
 #[tokio::test]
-async fn an_id_that_comes_twice_or_not_at_all_finds_its_own_result() {
+async fn duplicate_and_missing_call_ids_get_their_own_results() {
     for api in APIS {
         for id in ["same", "", "functions.echo:0/é"] {
             let twice = [(id, "echo", r#"{"say":"a"}"#), (id, "echo", r#"{"say":"bb"}"#)];
@@ -72,7 +72,7 @@ async fn an_id_that_comes_twice_or_not_at_all_finds_its_own_result() {
 
 /// Some servers restart the ids of calls with each answer.
 #[tokio::test]
-async fn an_id_of_an_earlier_answer_finds_its_own_result() {
+async fn a_reused_call_id_gets_its_own_result() {
     for api in APIS {
         let call = |say: &str| calls(api, &[("call_0", "echo", &format!(r#"{{"say":"{say}"}}"#))]);
         let server = strict(vec![call("a"), call("bb"), text(api, "ok"), call("ccc"), text(api, "fine")]);
@@ -85,7 +85,7 @@ async fn an_id_of_an_earlier_answer_finds_its_own_result() {
 }
 
 #[tokio::test]
-async fn two_hundred_calls_in_a_turn_are_answered_in_order() {
+async fn two_hundred_calls_in_one_turn_get_results_in_order() {
     for api in APIS {
         let (ids, said): (Vec<String>, Vec<String>) =
             (0..200).map(|at| (format!("c{at}"), format!(r#"{{"say":"{}"}}"#, "x".repeat(at)))).unzip();
@@ -105,7 +105,7 @@ async fn ten_megabytes_of_arguments_reach_the_tool() {
 }
 
 #[tokio::test]
-async fn a_model_whose_answer_is_empty_is_asked_once_more() {
+async fn an_empty_answer_is_requested_once_more() {
     for api in APIS {
         answered(api, text(api, ""), &[]).await;
     }
@@ -118,7 +118,7 @@ async fn a_model_whose_answer_is_empty_is_asked_once_more() {
 }
 
 #[tokio::test]
-async fn a_second_empty_answer_is_a_failure_and_no_later_request_is_refused() {
+async fn a_second_empty_answer_fails_the_run_and_later_prompts_work() {
     for api in APIS {
         let replies = ["", " ", "fine", "", "still fine", "more"].map(|said| text(api, said));
         let server = strict(replies.into());
@@ -140,7 +140,7 @@ async fn a_second_empty_answer_is_a_failure_and_no_later_request_is_refused() {
 }
 
 #[tokio::test]
-async fn an_answer_that_its_server_paused_goes_on() {
+async fn a_paused_answer_is_continued() {
     let api = "anthropic-messages";
     let paused = |said: &str| {
         let said = ModelAnswer { text: said, ..ModelAnswer::default() };
@@ -156,7 +156,7 @@ async fn an_answer_that_its_server_paused_goes_on() {
 }
 
 #[tokio::test]
-async fn an_answer_that_fills_the_window_is_asked_for_again_behind_a_summary() {
+async fn an_answer_that_fills_the_window_is_retried_after_compaction() {
     let api = "anthropic-messages";
     let filled = Reply::stream(
         events(api, ModelAnswer { text: "half", ..ModelAnswer::default() })
@@ -174,7 +174,7 @@ async fn an_answer_that_fills_the_window_is_asked_for_again_behind_a_summary() {
 }
 
 #[tokio::test]
-async fn a_whole_call_behind_which_the_stream_ends_is_run() {
+async fn a_complete_call_runs_although_the_stream_ended_early() {
     for api in APIS {
         let said = ModelAnswer { calls: &[("c1", "echo", r#"{"say":"a"}"#)], ..ModelAnswer::default() };
         let whole = events(api, said);
@@ -202,7 +202,7 @@ async fn fails(what: &str, reply: &Reply, kind: ErrorKind, part: &str) {
 }
 
 #[tokio::test]
-async fn servers_that_answer_something_else_are_named() {
+async fn unusable_responses_fail_with_the_right_error_kind() {
     let page = "<!doctype html><title>Sign in to the Wi-Fi</title>";
     fails("a page", &Reply::text(200, "text/html", page), ErrorKind::Malformed, "a web page").await;
     fails("a page that says 502", &Reply::text(502, "text/html", page), ErrorKind::Server, "502").await;
@@ -220,7 +220,7 @@ async fn servers_that_answer_something_else_are_named() {
 
 /// The paused clock advances once every task waits, so that five minutes pass at once.
 #[tokio::test]
-async fn a_server_that_stalls_after_its_headers_is_a_timeout() {
+async fn a_server_that_stalls_after_its_headers_times_out() {
     for api in APIS {
         let held = Reply::stream("").then(Step::Hold);
         let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
@@ -247,7 +247,7 @@ async fn a_server_that_stalls_after_its_headers_is_a_timeout() {
 }
 
 #[tokio::test]
-async fn events_that_are_left_out_are_told_once_for_each_answer() {
+async fn skipped_events_are_reported_once_per_answer() {
     for api in APIS {
         let said = ModelAnswer { text: "fine", calls: &[], cut: false };
         let broken = || "data: {oops\n\n".to_string();

@@ -82,7 +82,7 @@ fn holding(api: &'static str, sent: usize) -> (Server, mpsc::UnboundedReceiver<(
 }
 
 #[tokio::test]
-async fn an_abort_ends_a_server_that_hangs_and_nothing_stays_behind() {
+async fn an_abort_ends_a_hanging_request_and_leaves_nothing_running() {
     for api in APIS {
         let whole = events(api, ModelAnswer { text: "Let me see.", calls: TWO, cut: false }).len();
         for sent in [0, 1, whole / 2, whole - 2] {
@@ -106,7 +106,7 @@ async fn an_abort_ends_a_server_that_hangs_and_nothing_stays_behind() {
 }
 
 #[tokio::test]
-async fn the_next_prompt_is_accepted_after_the_limit_of_turns() {
+async fn the_next_prompt_is_accepted_after_the_turn_limit() {
     for api in APIS {
         let server = tail(api, vec![calls(api, TWO)]);
         let env = TestEnv::new(api, &server, |settings| settings.run.max_turns = 1);
@@ -116,7 +116,7 @@ async fn the_next_prompt_is_accepted_after_the_limit_of_turns() {
 }
 
 #[tokio::test]
-async fn calls_that_the_limit_of_output_cut_are_answered_and_the_run_goes_on() {
+async fn calls_truncated_by_the_output_limit_get_an_error_and_the_run_continues() {
     for api in APIS {
         let cut = reply(api, ModelAnswer { text: "So:", calls: TWO, cut: true });
         let server = tail(api, vec![cut, text(api, "smaller")]);
@@ -129,7 +129,7 @@ async fn calls_that_the_limit_of_output_cut_are_answered_and_the_run_goes_on() {
 
 /// After an incomplete call, the model is informed and may use its maximum output.
 #[tokio::test]
-async fn a_call_that_the_limit_of_output_cut_is_asked_for_again_at_most_twice() {
+async fn a_call_truncated_by_the_output_limit_is_retried_at_most_twice() {
     let half: &[ScriptedCall<'_>] = &[("call_1", "echo", r#"{"say":"a"#)];
     let whole_and_half: &[ScriptedCall<'_>] = &[TWO[0], ("call_2", "echo", r#"{"say":"b"#)];
     for api in APIS {
@@ -164,7 +164,7 @@ async fn a_call_that_the_limit_of_output_cut_is_asked_for_again_at_most_twice() 
 }
 
 #[tokio::test]
-async fn a_limit_that_the_user_has_set_is_not_raised() {
+async fn an_output_limit_set_by_the_user_is_not_raised() {
     let api = "anthropic-messages";
     let cut = reply(api, ModelAnswer { text: "", calls: &[("c", "echo", r#"{"say":"#)], cut: true });
     let server = strict(vec![cut, text(api, "done")]);
@@ -176,7 +176,7 @@ async fn a_limit_that_the_user_has_set_is_not_raised() {
 
 /// For every wording of a context overflow, the context is compacted and the prompt is answered.
 #[tokio::test]
-async fn an_overflow_of_any_provider_is_summed_up_and_the_run_goes_on() {
+async fn a_context_overflow_of_any_provider_is_compacted_and_the_run_continues() {
     for recorded in RECORDED {
         let api = if recorded.provider == "anthropic" { "anthropic-messages" } else { "openai-completions" };
         let first = text(api, "a long answer");

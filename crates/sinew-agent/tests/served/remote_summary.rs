@@ -31,7 +31,7 @@ async fn compacted(remote: Reply) -> (Result<Option<String>, String>, Vec<Value>
 }
 
 #[tokio::test]
-async fn a_remote_server_sums_up() {
+async fn a_remote_server_writes_the_summary() {
     let (summary, asked) = compacted(Reply::json(200, &json!({"summary": "by the server"}))).await;
     assert_eq!(summary, Ok(Some("by the server".into())));
     assert_eq!(asked.len(), 1);
@@ -42,7 +42,7 @@ async fn a_remote_server_sums_up() {
 }
 
 #[tokio::test]
-async fn a_remote_server_that_fails_is_asked_again_and_then_the_model() {
+async fn a_failing_summary_server_is_retried_and_then_the_model_is_used() {
     for (reply, times) in [
         (Reply::text(503, "text/plain", "busy"), 2),
         (Reply::text(404, "text/html", "<p>"), 1),

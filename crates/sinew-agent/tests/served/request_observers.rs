@@ -44,7 +44,7 @@ impl Extension for Adds {
 }
 
 #[tokio::test]
-async fn a_request_is_changed_before_it_leaves_and_its_answer_announced() {
+async fn extensions_change_requests_and_see_the_responses() {
     for api in APIS {
         let server = strict(vec![text(api, "fine")]);
         let adds = Arc::new(Adds::default());

@@ -49,7 +49,7 @@ fn thoughts(body: &Value) -> Vec<&str> {
 }
 
 #[tokio::test]
-async fn a_loop_thinks_as_it_began() {
+async fn the_thinking_level_stays_constant_during_a_run() {
     let server = strict(vec![
         call(Some("first"), "1"),
         call(None, "2"),
@@ -83,7 +83,7 @@ async fn a_loop_thinks_as_it_began() {
 }
 
 #[tokio::test]
-async fn a_thought_with_a_value_is_left_out_with_its_turn_and_the_session_goes_on() {
+async fn a_thinking_block_with_a_secret_is_omitted_and_the_session_continues() {
     let secrets = || {
         let secrets = Secrets::new(Box::new(|| [7; 32]), Vec::new());
         secrets.add(KEY);

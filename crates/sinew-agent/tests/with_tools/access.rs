@@ -14,12 +14,12 @@ use sinew_tools::ImageSettings;
 use crate::stage::Stage;
 
 pub(crate) const CASES: &[crate::Case] = &[
-    ("access::what_a_tool_opened_is_judged_wherever_its_path_led", what_a_tool_opened_is_judged_wherever_its_path_led),
-    ("access::a_denied_file_is_left_out_of_a_search", a_denied_file_is_left_out_of_a_search),
-    ("access::mentions_obey_the_rules_for_read", mentions_obey_the_rules_for_read),
+    ("access::rules_check_the_file_that_a_tool_opened", rules_check_the_file_that_a_tool_opened),
+    ("access::searches_omit_denied_files", searches_omit_denied_files),
+    ("access::rules_for_read_apply_to_mentioned_files", rules_for_read_apply_to_mentioned_files),
     (
-        "access::a_rule_that_asks_refuses_what_the_user_was_not_asked_about",
-        a_rule_that_asks_refuses_what_the_user_was_not_asked_about,
+        "access::ask_rules_refuse_files_that_the_user_was_not_asked_about",
+        ask_rules_refuse_files_that_the_user_was_not_asked_about,
     ),
 ];
 
@@ -46,7 +46,7 @@ fn denied(stage: &Stage, tool: &str, arguments: Value) {
 }
 
 /// The tools are called without the preceding checks, so that only the check of the opened file applies.
-fn what_a_tool_opened_is_judged_wherever_its_path_led() {
+fn rules_check_the_file_that_a_tool_opened() {
     let stage = guarded(json!({"deny": ["*(SECRET/**)"]}));
     let cwd = stage.cwd();
     let secret = cwd.parent().unwrap().join("secret");
@@ -79,7 +79,7 @@ fn what_a_tool_opened_is_judged_wherever_its_path_led() {
     assert!(cwd.join("other").is_symlink());
 }
 
-fn a_denied_file_is_left_out_of_a_search() {
+fn searches_omit_denied_files() {
     for rule in ["read(sub/secret.txt)", "grep(sub/secret.txt)", "*(**/secret.txt)", "read(sub/**)"] {
         let stage = guarded(json!({"deny": [rule]}));
         stage.put("sub/secret.txt", "needle hidden\nneedle again\n");
@@ -101,7 +101,7 @@ fn a_denied_file_is_left_out_of_a_search() {
     stage.ok("find", json!({"pattern": "*.txt", "sort": "path"}), "open.txt");
 }
 
-fn mentions_obey_the_rules_for_read() {
+fn rules_for_read_apply_to_mentioned_files() {
     let stage = guarded(json!({"deny": ["read(SECRET/**)", "read(sub/*.key)"], "ask": ["read(open.txt)"]}));
     stage.put("sub/a.key", "needle");
     symlink("../secret", stage.cwd().join("folder")).unwrap();
@@ -117,7 +117,7 @@ fn mentions_obey_the_rules_for_read() {
     assert_eq!(attacher.one("open.txt").unwrap().content, "needle in the open\n");
 }
 
-fn a_rule_that_asks_refuses_what_the_user_was_not_asked_about() {
+fn ask_rules_refuse_files_that_the_user_was_not_asked_about() {
     let stage = guarded(json!({"ask": ["read(SECRET/**)"], "allow": ["read(SECRET/deep/**)"]}));
     symlink("../secret/key", stage.cwd().join("file")).unwrap();
     let text = stage.call("read", json!({"path": "file"})).0;

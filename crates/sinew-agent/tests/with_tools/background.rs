@@ -20,7 +20,7 @@ use sinew_tools::Settings;
 use crate::stage::Stage;
 
 pub(crate) const CASES: &[crate::Case] =
-    &[("an_idle_agent_is_woken_by_the_end_of_a_job", an_idle_agent_is_woken_by_the_end_of_a_job)];
+    &[("the_end_of_a_job_wakes_an_idle_agent", the_end_of_a_job_wakes_an_idle_agent)];
 
 /// Resolves no other model.
 struct Alone;
@@ -31,7 +31,7 @@ impl ModelResolver for Alone {
     }
 }
 
-fn an_idle_agent_is_woken_by_the_end_of_a_job() {
+fn the_end_of_a_job_wakes_an_idle_agent() {
     let stage = Stage::with(Settings { jobs: true, ..Settings::default() });
     let command = "while [ ! -e go ]; do sleep 0.01; done; echo built";
     let arguments = json!({"command": command, "background": true});

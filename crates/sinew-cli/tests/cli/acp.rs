@@ -48,7 +48,7 @@ fn a_turn_streams_its_updates_before_its_answer() {
 }
 
 #[test]
-fn a_cancelled_turn_ends_its_command_and_the_next_one_works_045() {
+fn cancelling_a_turn_ends_its_command_and_the_next_turn_works() {
     let stage = calls("bash", json!({"command": "touch begun; sleep 1000"}));
     let mut editor = Editor::scripted(&stage, json!({}));
     let session = editor.open(&stage);
@@ -68,7 +68,7 @@ fn a_cancelled_turn_ends_its_command_and_the_next_one_works_045() {
 }
 
 #[test]
-fn a_request_that_is_taken_back_ends_its_turn_045() {
+fn cancelling_the_request_ends_its_turn() {
     let stage = calls("bash", json!({"command": "touch begun; sleep 1000"}));
     let mut editor = Editor::scripted(&stage, json!({}));
     let session = editor.open(&stage);
@@ -79,7 +79,7 @@ fn a_request_that_is_taken_back_ends_its_turn_045() {
 }
 
 #[test]
-fn a_second_prompt_is_refused_unless_it_says_how_it_is_delivered() {
+fn a_second_prompt_is_refused_without_a_delivery_mode() {
     let stage = Stage::scripted(&[
         call("On it.", "bash", json!({"command": "touch begun; while [ ! -e go ]; do :; done"})),
         text("First."),
@@ -103,7 +103,7 @@ fn a_second_prompt_is_refused_unless_it_says_how_it_is_delivered() {
 }
 
 #[test]
-fn what_is_wrong_is_an_error_and_the_next_request_is_answered_050() {
+fn invalid_requests_get_errors_and_the_next_one_is_answered() {
     let stage = Stage::scripted(&[text("Hello.")]);
     let mut editor = Editor::scripted(&stage, json!({"newThing": {"a": 1}, "fs": "not an object"}));
     assert_eq!(editor.fails("session/teleport", json!({}))["code"], -32601);
@@ -130,7 +130,7 @@ fn what_is_wrong_is_an_error_and_the_next_request_is_answered_050() {
 }
 
 #[test]
-fn an_editor_that_vanishes_leaves_a_saved_session_and_no_command_047() {
+fn a_disconnect_saves_the_session_and_ends_its_command() {
     let stage = calls("bash", json!({"command": "echo $$ > new; mv new pid; exec sleep 1000"}));
     let mut editor = Editor::scripted(&stage, json!({}));
     let session = editor.open(&stage);
@@ -156,7 +156,7 @@ fn chosen(option: &str) -> Value {
 }
 
 #[test]
-fn a_command_runs_once_allowed_and_not_when_it_was_rejected_046() {
+fn a_command_runs_if_allowed_and_not_if_rejected() {
     let stage = asking("echo x >> ran\nseq 3");
     let mut editor = Editor::scripted(&stage, json!({}));
     let session = editor.open(&stage);
@@ -182,7 +182,7 @@ fn a_command_runs_once_allowed_and_not_when_it_was_rejected_046() {
 }
 
 #[test]
-fn a_call_allowed_for_the_session_is_not_asked_about_again_046() {
+fn a_call_allowed_for_the_session_is_not_asked_about_again() {
     let stage = asking("echo x >> ran");
     let mut editor = Editor::scripted(&stage, json!({}));
     let session = editor.open(&stage);
@@ -195,7 +195,7 @@ fn a_call_allowed_for_the_session_is_not_asked_about_again_046() {
 }
 
 #[test]
-fn a_question_is_taken_back_when_its_turn_is_cancelled_045_046() {
+fn cancelling_a_turn_cancels_its_question() {
     let stage = asking("touch ran");
     let mut editor = Editor::scripted(&stage, json!({}));
     let session = editor.open(&stage);
@@ -241,7 +241,7 @@ fn lend(editor: &mut Editor, id: i64, read: impl Fn(&str) -> Option<String>) -> 
 const FILES: &str = r#"{"fs": {"readTextFile": true, "writeTextFile": true}}"#;
 
 #[test]
-fn unsaved_texts_are_what_tools_read_and_edit_048() {
+fn tools_read_and_edit_unsaved_buffers() {
     let stage = Stage::scripted(&[
         call("", "read", json!({"path": "a.txt"})),
         call("", "edit", json!({"path": "a.txt", "oldText": "unsaved", "newText": "edited"})),
@@ -264,7 +264,7 @@ fn unsaved_texts_are_what_tools_read_and_edit_048() {
 }
 
 #[test]
-fn files_that_the_editor_does_not_know_come_from_the_disk_048() {
+fn files_unknown_to_the_editor_are_read_from_disk() {
     let stage = Stage::scripted(&[
         call("", "read", json!({"path": "a.txt"})),
         call("", "write", json!({"path": "new/b.txt", "content": "b\n"})),
@@ -280,7 +280,7 @@ fn files_that_the_editor_does_not_know_come_from_the_disk_048() {
 }
 
 #[test]
-fn an_editor_that_is_silent_about_a_file_costs_a_moment_and_no_file_048() {
+fn a_file_request_that_the_editor_ignores_falls_back_to_the_disk() {
     let stage = Stage::scripted(&[
         call("", "edit", json!({"path": "a.txt", "oldText": "saved", "newText": "edited"})),
         text("Done."),
@@ -294,7 +294,7 @@ fn an_editor_that_is_silent_about_a_file_costs_a_moment_and_no_file_048() {
 }
 
 #[test]
-fn answers_that_come_too_late_change_no_file_048() {
+fn late_answers_of_the_editor_change_no_file() {
     let edit = |old: &str, new: &str| call("", "edit", json!({"path": "a.txt", "oldText": old, "newText": new}));
     let stage = Stage::scripted(&[edit("saved", "edited"), text("Done."), edit("edited", "twice"), text("Again.")]);
     stage.write("project/a.txt", "one\nsaved\n");
@@ -320,7 +320,7 @@ fn answers_that_come_too_late_change_no_file_048() {
 }
 
 #[test]
-fn a_file_that_the_editor_does_not_write_is_written_to_the_disk_048() {
+fn a_write_that_the_editor_refuses_goes_to_the_disk() {
     let stage = Stage::scripted(&[call("", "write", json!({"path": "a.txt", "content": "new\n"})), text("Done.")]);
     let mut editor = Editor::scripted(&stage, json!({"fs": {"writeTextFile": true}}));
     let session = editor.open(&stage);
@@ -336,7 +336,7 @@ fn a_file_that_the_editor_does_not_write_is_written_to_the_disk_048() {
 }
 
 #[test]
-fn a_loaded_session_shows_what_its_live_run_showed_043() {
+fn a_loaded_session_replays_the_updates_of_its_live_run() {
     let stage = Stage::scripted(&[
         call("Looking.", "todo", json!({"ops": [{"op": "init", "list": [{"phase": "Work", "items": ["a", "b"]}]}]})),
         text("Done."),
@@ -391,7 +391,7 @@ fn a_loaded_session_shows_what_its_live_run_showed_043() {
 }
 
 #[test]
-fn a_session_that_is_deleted_is_listed_no_more() {
+fn deleted_sessions_are_not_listed() {
     let stage = Stage::scripted(&[text("Hello.")]);
     let mut editor = Editor::scripted(&stage, json!({}));
     let session = editor.open(&stage);
@@ -406,7 +406,7 @@ fn a_session_that_is_deleted_is_listed_no_more() {
 }
 
 #[test]
-fn sessions_of_two_folders_run_side_by_side_and_there_is_a_limit_047() {
+fn sessions_of_two_directories_run_in_parallel_up_to_a_limit() {
     let stage = Stage::scripted(&[json!({"type": "script", "version": 1, "onExhausted": "repeat"}), text("Hello.")]);
     std::fs::create_dir(stage.path("other")).unwrap();
     let mut editor = Editor::scripted(&stage, json!({}));
@@ -429,7 +429,7 @@ fn sessions_of_two_folders_run_side_by_side_and_there_is_a_limit_047() {
 }
 
 #[test]
-fn modes_are_options_too_and_commands_are_prompts() {
+fn modes_are_also_options_and_slash_commands_are_prompts() {
     let write = || call("", "write", json!({"path": "a.txt", "content": "a"}));
     let stage = Stage::scripted(&[write(), text("A."), write(), text("B.")]);
     let mut editor = Editor::scripted(&stage, json!({}));
@@ -463,7 +463,7 @@ fn modes_are_options_too_and_commands_are_prompts() {
 }
 
 #[test]
-fn without_a_key_a_session_is_refused_with_ways_out_050() {
+fn a_session_without_an_api_key_is_refused_with_instructions() {
     let stage = Stage::new();
     let mut editor = Editor::of(stage.command(&["--mode", "acp"]));
     let ready = editor.initialize(json!({}));
@@ -476,7 +476,7 @@ fn without_a_key_a_session_is_refused_with_ways_out_050() {
 }
 
 #[test]
-fn servers_that_the_editor_brings_are_the_sessions_own() {
+fn mcp_servers_of_the_editor_belong_to_their_session() {
     let stage = Stage::scripted(&[
         call("A", "tool_search", json!({"query": "echo"})),
         call("B", "call_tool", json!({"name": "mcp_their_server_echo", "arguments": {"text": "hello"}})),
@@ -504,7 +504,7 @@ fn servers_that_the_editor_brings_are_the_sessions_own() {
 }
 
 #[test]
-fn a_server_of_the_editor_that_wants_a_login_says_so_032() {
+fn an_mcp_server_of_the_editor_that_needs_a_login_is_reported() {
     let server = OAuthServer::start(Manners::default());
     let stage = Stage::scripted(&[call("A", "tool_search", json!({"query": "read"})), text("B")]);
     let mut editor = Editor::scripted(&stage, json!({}));
@@ -521,7 +521,7 @@ fn a_server_of_the_editor_that_wants_a_login_says_so_032() {
 }
 
 #[test]
-fn a_permission_for_the_session_is_that_sessions_alone_046() {
+fn a_session_permission_applies_to_that_session_only() {
     let stage = asking("echo x >> ran");
     let mut editor = Editor::scripted(&stage, json!({}));
     for _ in 0..2 {

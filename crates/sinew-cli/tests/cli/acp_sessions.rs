@@ -39,7 +39,7 @@ fn unfinished(text: &str) -> Reply {
 }
 
 #[test]
-fn thirty_two_sessions_stream_at_once_and_nothing_mixes_047() {
+fn thirty_two_sessions_stream_at_once_without_mixing() {
     const SESSIONS: usize = 32;
     // No request is answered before all have arrived, so all are active at once.
     let together = Arc::new(Barrier::new(SESSIONS));
@@ -91,7 +91,7 @@ fn thirty_two_sessions_stream_at_once_and_nothing_mixes_047() {
 }
 
 #[test]
-fn a_loaded_session_asks_as_if_it_had_never_ended_043() {
+fn a_loaded_session_sends_the_same_requests_as_a_live_one() {
     let server = Server::start(echo);
     let stage = Stage::served(&server);
     let mut editor = Editor::served(&stage, json!({}));
@@ -114,7 +114,7 @@ fn a_loaded_session_asks_as_if_it_had_never_ended_043() {
 }
 
 #[test]
-fn an_answer_under_way_is_cancelled_and_the_next_prompt_works_045() {
+fn a_streaming_answer_can_be_cancelled_and_the_next_prompt_works() {
     let server = Server::start(|request| match asked(request).as_str() {
         "silent" => unfinished(""),
         "wait" => unfinished("I begin. "),
@@ -138,7 +138,7 @@ fn an_answer_under_way_is_cancelled_and_the_next_prompt_works_045() {
 }
 
 #[test]
-fn an_editor_that_can_do_nothing_works_on_the_disk_and_permits_nothing_049() {
+fn without_editor_capabilities_files_come_from_disk_and_nothing_is_permitted() {
     let stage = Stage::scripted(&[
         call("", "write", json!({"path": "a.txt", "content": "one\n"})),
         call("", "edit", json!({"path": "a.txt", "oldText": "one", "newText": "two"})),
@@ -190,7 +190,7 @@ fn an_editor_that_can_do_nothing_works_on_the_disk_and_permits_nothing_049() {
 }
 
 #[test]
-fn an_editor_that_vanishes_while_it_is_asked_has_permitted_nothing_046_047() {
+fn a_disconnect_during_a_permission_request_refuses_the_call() {
     let stage = Stage::scripted(&[call("", "bash", json!({"command": "touch ran"})), text("Done.")]);
     stage.write("home/agent/settings.json", &json!({"permissions": {"ask": ["bash(*)"]}}).to_string());
     let mut editor = Editor::scripted(&stage, json!({}));
@@ -204,7 +204,7 @@ fn an_editor_that_vanishes_while_it_is_asked_has_permitted_nothing_046_047() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn sessions_of_one_folder_share_its_workspace_047() {
+fn sessions_of_one_directory_share_its_workspace() {
     let searches = |said: &str| call(said, "grep", json!({"pattern": "needle"}));
     let stage = Stage::scripted(&[
         json!({"type": "script", "version": 1, "onExhausted": "repeat"}),

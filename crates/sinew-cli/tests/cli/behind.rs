@@ -32,7 +32,7 @@ fn until_said(stage: &Stage, text: &str) -> Vec<(String, String)> {
 }
 
 #[test]
-fn a_run_goes_on_behind_the_shell_that_has_its_prompt_back() {
+fn a_backgrounded_run_continues_after_the_shell_prompt_returns() {
     for linear in [false, true] {
         let stage = waiting();
         stage.write("home/agent/settings.json", r#"{"permissions": {"ask": ["write(**)"]}}"#);
@@ -65,7 +65,7 @@ fn a_run_goes_on_behind_the_shell_that_has_its_prompt_back() {
 }
 
 #[test]
-fn the_end_of_the_terminal_is_none_of_a_run_behind_it() {
+fn a_backgrounded_run_survives_the_end_of_its_terminal() {
     let stage = waiting();
     let mut terminal = Terminal::start_in_shell(&stage, &["--script", "script.jsonl"], SIZE);
     terminal.until(|rows| has(rows, "ready"));
@@ -80,7 +80,7 @@ fn the_end_of_the_terminal_is_none_of_a_run_behind_it() {
 }
 
 #[test]
-fn a_session_is_shared_by_the_command_of_the_settings_after_a_question() {
+fn share_runs_the_configured_command_after_a_confirmation() {
     let stage = Stage::scripted(&[answer("a secret plan")]);
     let set = |command: &str| {
         stage.write("home/agent/settings.json", &json!({"share": {"command": command}}).to_string());
@@ -130,7 +130,7 @@ fn a_session_is_shared_by_the_command_of_the_settings_after_a_question() {
 }
 
 #[test]
-fn the_list_of_tasks_is_edited_copied_and_ended() {
+fn the_todo_list_can_be_edited_copied_and_cleared() {
     let init = json!({"ops": [{"op": "init", "list": [{"phase": "Build", "items": ["one", "two"]}]}]});
     let stage = Stage::scripted(&[call("", "todo", init), answer("Done.")]);
     // The editor first writes an invalid text, and corrects it when it is opened again.

@@ -18,7 +18,7 @@ fn start(stage: &Stage, variables: &[(&str, &str)]) -> Terminal {
 }
 
 #[test]
-fn symbols_of_ours_are_ascii_where_that_is_set_and_the_text_of_others_stays() {
+fn the_ascii_preset_replaces_symbols_but_not_text() {
     let stage = stage();
     stage.write("home/agent/settings.json", &json!({"symbolPreset": "ascii"}).to_string());
     let mut terminal = start(&stage, &[("LANG", "C.UTF-8")]);
@@ -51,7 +51,7 @@ fn enter_ascii(terminal: &mut Terminal, line: &str) {
 }
 
 #[test]
-fn a_terminal_without_utf_8_gets_ascii_alone_and_one_notice() {
+fn a_terminal_without_utf_8_gets_only_ascii_and_one_notice() {
     // The column after the letter: if it moved by two cells, the terminal read two characters.
     for (locale, column, is_ascii) in
         [("C", 3, true), ("C", 2, false), ("de_DE.ISO-8859-1", 3, true), ("de_DE.ISO-8859-1", 2, false)]

@@ -26,7 +26,7 @@ fn steals(tool: &'static str, arguments: &'static str, third: &Server) -> Server
 }
 
 #[test]
-fn the_key_of_a_provider_is_put_back_in_no_tool() {
+fn provider_keys_are_never_restored_in_tool_arguments() {
     for (tool, arguments) in [
         ("fetch", r#"{"url": "THIRD/?k=MARK"}"#),
         ("bash", r#"{"command": "printf %s 'MARK' > out.txt"}"#),
@@ -53,7 +53,7 @@ fn the_key_of_a_provider_is_put_back_in_no_tool() {
 }
 
 #[test]
-fn a_hidden_value_leaves_by_no_address() {
+fn secrets_are_not_restored_in_fetched_urls() {
     let third = Server::start(|_| chat(&json!({"content": "x"}), "stop"));
     let model = steals("fetch", r#"{"url": "THIRD/?k=MARK"}"#, &third);
     let stage = Stage::served(&model);
@@ -76,7 +76,7 @@ fn result(stage: &Stage, args: &[&str]) -> String {
 }
 
 #[test]
-fn tools_do_not_use_the_files_of_sinew() {
+fn tools_cannot_access_sinews_own_files() {
     let at = |stage: &Stage, name: &str| stage.agent().join(name).display().to_string();
     for (tool, name, denied) in [
         ("read", "auth.json", true),
@@ -120,7 +120,7 @@ fn tools_do_not_use_the_files_of_sinew() {
 }
 
 #[test]
-fn a_long_output_of_the_session_can_be_read_again() {
+fn saved_output_of_the_session_can_be_read() {
     let stage = Stage::scripted(&[
         call("A", "bash", json!({"command": "seq 50000"})),
         call("B", "read", json!({"path": "artifact://0", "limit": 1})),
@@ -136,7 +136,7 @@ fn a_long_output_of_the_session_can_be_read_again() {
 }
 
 #[test]
-fn credentials_of_the_environment_reach_no_program() {
+fn programs_do_not_inherit_credentials() {
     let names =
         ["AWS_SECRET_ACCESS_KEY", "GH_TOKEN", "MY_KEY", "DB_PASSWORD", "A_SECRET", "X_CREDENTIALS", "PGPASSWORD"];
     let print = "printf '%s|' \"$AWS_SECRET_ACCESS_KEY\" \"$GH_TOKEN\" \"$MY_KEY\" \"$DB_PASSWORD\" \"$A_SECRET\" \
@@ -156,7 +156,7 @@ fn credentials_of_the_environment_reach_no_program() {
 }
 
 #[test]
-fn hooks_are_told_what_models_are_told() {
+fn hooks_see_placeholders_instead_of_secrets() {
     let stage =
         Stage::scripted(&[call("A", "bash", json!({"command": "echo value-of-a-variable | wc -c"})), text("B")]);
     let entry = |event: &str, command: &str| json!({"event": event, "shell": true, "command": command});
@@ -186,7 +186,7 @@ fn closed(stage: &Stage, ran: &Ran, expect: &str) {
 }
 
 #[test]
-fn a_broken_file_that_guards_ends_the_program_before_anything_runs() {
+fn an_invalid_security_file_ends_the_program_before_anything_runs() {
     let started = r#"{"event": "session_start", "shell": true, "command": ": > started"}"#;
     let hooks = |entry: &str| format!(r#"{{"hooks": [{started}, {entry}]}}"#);
     let rules = |rules: &str| format!(r#"{{"permissions": {rules}}}"#);
@@ -225,7 +225,7 @@ fn a_broken_file_that_guards_ends_the_program_before_anything_runs() {
 }
 
 #[test]
-fn a_reload_names_what_is_broken_and_keeps_the_rules() {
+fn a_reload_reports_invalid_rules_and_keeps_the_old_ones() {
     let stage = Stage::scripted(&[call("A", "bash", json!({"command": "echo x"})), text("B")]);
     stage.write("home/agent/settings.json", r#"{"permissions": {"deny": ["bash(echo *)"]}}"#);
     let mut client = Client::scripted(&stage, &[]);
@@ -244,7 +244,7 @@ fn a_reload_names_what_is_broken_and_keeps_the_rules() {
 }
 
 #[test]
-fn commands_show_and_correct_what_is_broken() {
+fn config_commands_show_and_fix_invalid_settings() {
     let stage = Stage::new();
     stage.write("home/agent/settings.json", r#"{"maxTurns": "many"}"#);
     let ran = stage.run(&["config", "get", "maxTurns"]);
@@ -277,7 +277,7 @@ fn a_project_adds_rules_with_and_without_trust() {
 }
 
 #[test]
-fn rules_of_another_program_guard_too() {
+fn permission_rules_of_other_agents_apply() {
     for (rule, tool, arguments, denied) in [
         ("Bash(git push:*)", "bash", json!({"command": "git push --force"}), true),
         ("Bash(git push:*)", "bash", json!({"command": "git --version"}), false),
@@ -294,7 +294,7 @@ fn rules_of_another_program_guard_too() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn the_memory_of_the_program_is_closed() {
+fn programs_cannot_read_or_dump_the_memory_of_sinew() {
     // The supervisor of the shell is a child of the program.
     let look = "p=$PPID; while ! grep -qa -- --max-turns /proc/$p/cmdline; do p=$(awk '/^PPid/ {print $2}' /proc/$p/status); done
         grep '^Max core file size' /proc/$p/limits; ulimit -Sc
@@ -309,7 +309,7 @@ fn the_memory_of_the_program_is_closed() {
 /// Runs as a user other than root, whose shell cannot inspect the program.
 #[cfg(target_os = "linux")]
 #[test]
-fn a_shell_works_for_a_user_who_may_not_look_into_the_program() {
+fn the_shell_works_for_a_user_who_cannot_inspect_the_program() {
     // SAFETY: the call has no arguments.
     if unsafe { libc::geteuid() } != 0 {
         return;

@@ -36,7 +36,7 @@ fn folders(stage: &Stage) {
 }
 
 #[test]
-fn bash_completes_words_flags_values_and_files() {
+fn bash_completes_commands_flags_values_and_files() {
     let stage = scripted("bash");
     folders(&stage);
     let complete = |words: &[&str]| {
@@ -57,7 +57,7 @@ fn bash_completes_words_flags_values_and_files() {
 }
 
 #[test]
-fn fish_completes_words_flags_and_values() {
+fn fish_completes_commands_flags_and_values() {
     let stage = scripted("fish");
     folders(&stage);
     let complete = |line: &str| {
@@ -75,7 +75,7 @@ fn fish_completes_words_flags_and_values() {
 }
 
 #[test]
-fn zsh_takes_the_script_both_ways() {
+fn zsh_loads_the_script_by_eval_and_from_fpath() {
     let stage = scripted("zsh");
     let code = "autoload -U compinit; compinit -u -D; eval \"$(cat script)\"; print $_comps[sinew]; whence -w _sinew";
     let Some(by_eval) = lines(&stage, "zsh", &["-f", "-c", code]) else { return };
@@ -88,7 +88,7 @@ fn zsh_takes_the_script_both_ways() {
 }
 
 #[test]
-fn every_word_behind_a_command_is_one_of_its_help() {
+fn completed_subcommands_appear_in_the_help() {
     let stage = scripted("fish");
     let script = std::fs::read_to_string(stage.project().join("script")).unwrap();
     let mut seen = 0;
@@ -106,7 +106,7 @@ fn every_word_behind_a_command_is_one_of_its_help() {
 }
 
 #[test]
-fn another_shell_is_refused_with_the_way_out() {
+fn an_unsupported_shell_is_refused_with_the_supported_ones() {
     let stage = Stage::new();
     let ran = stage.run(&["completions", "tcsh"]);
     let expect = "sinew: sinew completions tcsh: use bash, zsh or fish. Use -p to send a message\n";

@@ -12,7 +12,7 @@ fn check(stage: &Stage, args: &[&str], code: i32, stdout: &str, stderr: &str) {
 }
 
 #[test]
-fn keys_are_read_and_written() {
+fn config_reads_and_writes_settings() {
     let stage = Stage::new();
     let file = stage.agent().join("settings.json");
     check(&stage, &["path"], 0, &format!("{}\n", file.display()), "");
@@ -72,7 +72,7 @@ const DEFAULTS: &str = r#"{
 }"#;
 
 #[test]
-fn every_default_is_told() {
+fn config_shows_every_default() {
     let ran = Stage::new().run(&["config", "get"]);
     let mut all: Value = serde_json::from_str(&ran.stdout).unwrap();
     without_nulls(&mut all);
@@ -88,7 +88,7 @@ fn without_nulls(value: &mut Value) {
 }
 
 #[test]
-fn every_setting_is_listed_with_its_meaning() {
+fn config_lists_every_setting_with_its_description() {
     let ran = Stage::new().run(&["config", "list"]);
     let entry =
         "maxTurns\n    Limit of requests to the model per prompt. 0: no limit.\n    a whole number; default 1000\n";
@@ -97,7 +97,7 @@ fn every_setting_is_listed_with_its_meaning() {
 }
 
 #[test]
-fn what_it_can_do_is_told() {
+fn config_help_lists_its_commands() {
     let stage = Stage::new();
     for args in [&["config"][..], &["config", "--help"], &["sessions"], &["sessions", "--help"]] {
         let ran = stage.run(args);
@@ -111,7 +111,7 @@ fn what_it_can_do_is_told() {
 }
 
 #[test]
-fn comments_and_unknown_keys_stay() {
+fn comments_and_unknown_keys_are_kept() {
     let stage = Stage::new();
     let text = "{\n  // mine\n  \"maxTurns\": 5, /* few */\n  \"own\": [1]\n}\n";
     stage.write("home/agent/settings.json", text);
@@ -125,7 +125,7 @@ fn comments_and_unknown_keys_stay() {
 }
 
 #[test]
-fn what_cannot_be_is_refused_and_changes_nothing() {
+fn invalid_values_are_refused_and_change_nothing() {
     let stage = Stage::new();
     stage.write("home/agent/settings.json", "{oops");
     check(&stage, &["set", "maxTurns", "6"], 3, "", "settings.json: ");
@@ -146,7 +146,7 @@ fn what_cannot_be_is_refused_and_changes_nothing() {
 }
 
 #[test]
-fn two_writers_keep_what_the_other_wrote() {
+fn concurrent_writers_keep_each_others_settings() {
     let stage = Stage::new();
     std::thread::scope(|scope| {
         for (key, value) in
@@ -164,7 +164,7 @@ fn two_writers_keep_what_the_other_wrote() {
 }
 
 #[test]
-fn a_setting_without_effect_is_told_by_name() {
+fn a_setting_without_effect_is_reported_by_name() {
     let stage = Stage::scripted(&[text("B")]);
     let told = "Warning: lsp.formatOnWrite: no effect yet: this version does not have language servers\n";
     check(&stage, &["set", "lsp.formatOnWrite", "true"], 0, "", told);

@@ -19,7 +19,7 @@ fn on_a_full_disk(stage: &Stage, args: &[&str]) -> Command {
 }
 
 #[test]
-fn the_run_goes_on_the_user_is_told_and_the_file_loads() {
+fn a_full_disk_does_not_stop_the_run_and_the_file_still_loads() {
     let long = "x".repeat(9_000);
     let stage = Stage::scripted(&[text(&long), text("short")]);
     let ran = finish(on_a_full_disk(&stage, &["--script", "script.jsonl", "-p", "say much"]));
@@ -50,7 +50,7 @@ fn open_to_others(folder: &std::path::Path) -> Vec<String> {
 }
 
 #[test]
-fn a_fresh_home_and_what_is_exported_are_the_owners_alone() {
+fn a_new_home_and_exported_files_are_private() {
     let lines = || [call("A", "bash", json!({"command": "seq 20000; echo x > \"$ARTIFACTS/x\""})), text("B")];
     let uses: [&[&str]; 6] = [
         &["-p", "go"],

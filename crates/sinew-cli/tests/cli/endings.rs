@@ -77,7 +77,7 @@ fn a_killed_program_leaves_the_terminal_restored() {
 }
 
 #[test]
-fn the_guard_sleeps_and_ends_with_its_program() {
+fn the_terminal_guard_sleeps_and_ends_with_its_program() {
     let stage = Stage::scripted(&[answer("ok")]);
     let mut terminal = Terminal::start(&stage, &["--script", "script.jsonl"], SIZE);
     terminal.until(|rows| has(rows, "ready"));
@@ -191,7 +191,7 @@ fn the_screen_thread_reads_as_little_of_a_long_session_as_of_a_short_one() {
 }
 
 #[test]
-fn keys_before_the_agent_is_there_are_kept_and_one_leaves() {
+fn keys_typed_before_the_agent_starts_are_kept_and_one_can_exit() {
     // The start waits for a server that opens a pipe without a writer.
     let stage = Stage::scripted(&[answer("It is fine.")]);
     let fifo = stage.path("project/wait");

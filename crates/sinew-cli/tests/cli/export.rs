@@ -46,7 +46,7 @@ fn a_session_in_use_can_be_exported() {
 }
 
 #[test]
-fn no_session_is_lost_to_a_page() {
+fn an_export_never_overwrites_a_session() {
     let (stage, id) = stage();
     let file = stage.files().remove(0);
     let before = std::fs::read(&file).unwrap();
@@ -62,7 +62,7 @@ fn no_session_is_lost_to_a_page() {
 }
 
 #[test]
-fn what_is_not_there_is_named() {
+fn a_missing_session_is_reported_by_name() {
     let (stage, id) = stage();
     let refused = |args: &[&str], expect: &str| {
         let ran = stage.run(args);
@@ -78,7 +78,7 @@ fn what_is_not_there_is_named() {
 }
 
 #[test]
-fn keys_are_not_on_the_page() {
+fn exported_pages_contain_no_keys() {
     let server = Server::start(|_| chat(&json!({"content": "no"}), "stop"));
     let stage = Stage::served(&server);
     let session = stage.project().join("old.jsonl");

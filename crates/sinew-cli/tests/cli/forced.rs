@@ -40,7 +40,7 @@ fn forced(stage: &Stage, args: &[&str], stdin: &str) -> String {
 }
 
 #[test]
-fn a_session_is_forced_to_the_disk_as_the_user_wants_it() {
+fn sessions_are_synced_to_disk_according_to_the_setting() {
     // First a prompt with a call and an answer; then one entry, and the end of the program.
     for (policy, prompt, close) in [
         (

@@ -47,7 +47,7 @@ fn a_failing_hook_stops_the_tool() {
 }
 
 #[test]
-fn hooks_change_arguments_and_get_no_keys() {
+fn hooks_change_arguments_and_do_not_get_keys() {
     let stage = writes();
     let script =
         "[ -z \"$OPENAI_API_KEY$MY_TOKEN\" ] && echo '{\"args\": {\"path\": \"other.txt\", \"content\": \"y\"}}'";
@@ -72,7 +72,7 @@ fn hooks_of_a_project_wait_for_trust() {
 }
 
 #[test]
-fn a_flag_adds_hooks_and_names_what_is_wrong() {
+fn a_flag_adds_hooks_and_reports_invalid_ones() {
     let stage = writes();
     stage.write("project/own.json", &hook("exit 2"));
     assert!(!outcome(&stage, &["--hook", "own.json"]).1);
@@ -96,7 +96,7 @@ fn ruled(permissions: &Value, tool: &str, arguments: &Value, expect: Option<&str
 }
 
 #[test]
-fn permissions_hold_for_every_tool() {
+fn permissions_apply_to_every_tool() {
     let rules = json!({"deny": ["write(**/made.txt)"], "ask": ["bash(git *)"], "allow": ["bash(git status*)"]});
     ruled(&rules, "write", &json!({"path": "made.txt", "content": "x"}), Some("write(**/made.txt)"));
     ruled(&rules, "write", &json!({"path": "other.txt", "content": "x"}), None);
@@ -107,14 +107,14 @@ fn permissions_hold_for_every_tool() {
 }
 
 #[test]
-fn an_answer_of_a_hook_may_have_half_of_an_emoji() {
+fn hook_answers_may_contain_lone_surrogates() {
     let stage = writes();
     stage.write("home/agent/hooks.json", &hook(r#"echo '{"block": true, "reason": "no \ud83d"}'"#));
     assert!(outcome(&stage, &[]).0.contains("no \u{fffd}"), "{:?}", outcome(&stage, &[]));
 }
 
 #[test]
-fn permissions_see_what_hooks_make_of_a_call() {
+fn permissions_check_the_call_as_changed_by_hooks() {
     let stage = writes();
     stage.write("home/agent/settings.json", r#"{"permissions": {"deny": ["write(other.txt)"]}}"#);
     stage.write("home/agent/hooks.json", &hook("echo '{\"args\": {\"path\": \"other.txt\", \"content\": \"y\"}}'"));
@@ -123,7 +123,7 @@ fn permissions_see_what_hooks_make_of_a_call() {
 }
 
 #[test]
-fn programs_are_asked_from_the_start_to_the_end() {
+fn hooks_run_at_every_point_of_a_session() {
     let stage = Stage::scripted(&[text("A"), text("B")]);
     let entry = |event: &str, answer: &str| {
         let command = format!("printf '%s ' {event} >> asked.txt; {answer}");

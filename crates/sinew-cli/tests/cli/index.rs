@@ -18,7 +18,7 @@ const ROOT: &str = "SINEW_TEST_INDEX_ROOT";
 /// The body of a process that creates the index of a directory and uses it until its input ends; does nothing as a
 /// test. In the test process, its locks would be inherited for a moment by every program that another test starts.
 #[test]
-#[expect(clippy::disallowed_methods, reason = "a test has no keys to hide")]
+#[expect(clippy::disallowed_methods, reason = "a test prints no API keys")]
 fn child_that_uses_an_index() {
     let Some(root) = std::env::var_os(ROOT) else { return };
     let options =
@@ -80,7 +80,7 @@ fn told(stage: &Stage) -> Vec<(String, bool)> {
 }
 
 #[test]
-fn indexes_are_told_removed_and_pruned_038() {
+fn index_status_remove_and_prune_work() {
     let stage = Stage::new();
     let none = stage.run(&["index", "status"]);
     assert_eq!((none.code, none.stdout.as_str()), (Some(0), "No indexes found\n"));
@@ -114,7 +114,7 @@ fn indexes_are_told_removed_and_pruned_038() {
 }
 
 #[test]
-fn an_index_in_use_stays_038() {
+fn an_index_in_use_is_not_removed() {
     let stage = Stage::new();
     let Some(child) = using(&stage, "project") else { return };
     let refused = stage.run(&["index", "remove"]);
@@ -127,7 +127,7 @@ fn an_index_in_use_stays_038() {
 }
 
 #[test]
-fn help_and_mistakes_speak_of_the_commands() {
+fn index_help_and_errors_name_the_commands() {
     let stage = Stage::new();
     for words in [&["index", "--help"][..], &["index"]] {
         let ran = stage.run(words);

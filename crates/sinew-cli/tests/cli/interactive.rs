@@ -19,7 +19,7 @@ fn start(stage: &Stage, args: &[&str]) -> Terminal {
 }
 
 #[test]
-fn a_prompt_is_answered_and_the_session_goes_on_later() {
+fn a_prompt_is_answered_and_the_session_resumes_later_on_screen() {
     let stage = Stage::scripted(&[answer("It is a parser.")]);
     let mut terminal = start(&stage, &[]);
     terminal.send("What is it?\r");
@@ -35,7 +35,7 @@ fn a_prompt_is_answered_and_the_session_goes_on_later() {
 }
 
 #[test]
-fn tools_show_what_they_do() {
+fn tool_calls_are_shown() {
     let stage = Stage::scripted(&[
         call("bash", json!({"command": "seq 30"})),
         call("edit", json!({"path": "a.txt", "edits": [{"oldText": "one", "newText": "two"}]})),
@@ -84,7 +84,7 @@ fn an_interrupt_returns_queued_messages_in_order() {
 }
 
 #[test]
-fn a_command_of_the_user_runs_in_the_shell() {
+fn a_user_command_runs_in_the_shell_on_screen() {
     let stage = Stage::scripted(&[answer("ok")]);
     let mut terminal = start(&stage, &[]);
     terminal.send("!echo $((6 * 7)); exit 3\r");
@@ -106,7 +106,7 @@ fn a_slash_command_that_cannot_run_reports_why_and_stays() {
 }
 
 #[test]
-fn a_permission_is_asked_for_and_refused_by_escape() {
+fn escape_refuses_a_requested_permission() {
     let stage = Stage::scripted(&[call("bash", json!({"command": "touch made"})), answer("never")]);
     stage.write("home/agent/settings.json", r#"{"permissions": {"ask": ["bash(*)"]}}"#);
     let mut terminal = start(&stage, &[]);
@@ -122,7 +122,7 @@ fn a_permission_is_asked_for_and_refused_by_escape() {
 }
 
 #[test]
-fn a_panel_without_the_focus_stays_whatever_is_typed() {
+fn typing_does_not_close_an_unfocused_panel() {
     let wait = call("bash", json!({"command": "echo begun; read -r line < wait"}));
     let stage = Stage::scripted(&[wait, call("bash", json!({"command": "touch made"})), answer("never")]);
     stage.write("home/agent/settings.json", r#"{"permissions": {"ask": ["bash(touch *)"]}}"#);
@@ -151,7 +151,7 @@ fn a_panel_without_the_focus_stays_whatever_is_typed() {
 }
 
 #[test]
-fn a_resize_during_an_answer_loses_nothing() {
+fn a_resize_during_an_answer_keeps_all_text() {
     let text: String = (1..=40).map(|number| format!("word{number} ")).collect();
     let stage =
         Stage::scripted(&[call("bash", json!({"command": "echo begun; read -r line < wait"})), answer(text.trim())]);
@@ -183,7 +183,7 @@ fn a_signal_restores_the_terminal() {
 }
 
 #[test]
-fn a_prompt_of_the_command_line_is_sent_at_once() {
+fn a_prompt_on_the_command_line_is_sent_at_once() {
     let stage = Stage::scripted(&[answer("It is fine.")]);
     let mut terminal = Terminal::start(&stage, &["--script", "script.jsonl", "is", "it", "fine?"], SIZE);
     terminal

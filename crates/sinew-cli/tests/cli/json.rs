@@ -21,7 +21,7 @@ fn kinds(events: &[Value]) -> Vec<&str> {
 }
 
 #[test]
-fn every_line_is_an_event_and_they_are_in_order() {
+fn every_line_is_an_event_in_order() {
     let stage = Stage::scripted(&[call("A", "ls", json!({})), text("B")]);
     let events = events(&stage);
     let message = ["message_start", "message_end"];
@@ -45,7 +45,7 @@ fn every_line_is_an_event_and_they_are_in_order() {
 }
 
 #[test]
-fn the_last_line_is_the_end_of_the_last_run() {
+fn the_last_line_is_the_end_event_of_the_last_run() {
     let stage = Stage::scripted(&[json!({"type": "fault", "kind": "http", "status": 503}), text("B")]);
     stage.write("home/agent/settings.json", r#"{"retry": {"baseDelayMs": 1}}"#);
     let events = events(&stage);
@@ -59,7 +59,7 @@ fn the_last_line_is_the_end_of_the_last_run() {
 }
 
 #[test]
-fn snapshots_are_written_where_they_are_asked_for() {
+fn snapshots_are_written_on_request() {
     let stage = Stage::scripted(&[text("some words")]);
     let messages = |events: &[Value]| -> Vec<Value> {
         let ends = events.iter().filter(|event| event["type"] == "message_end");
@@ -99,7 +99,7 @@ fn a_large_answer_is_written_at_most_four_times() {
 }
 
 #[test]
-fn nothing_but_json_reaches_stdout() {
+fn only_json_reaches_stdout() {
     let stage = Stage::scripted(&[json!({"type": "fault", "kind": "error", "message": "no\u{1b}[2J"})]);
     stage.write("home/agent/settings.json", r#"{"retry": {"enabled": false}, "speed": 1}"#);
     let ran = stage.play(&["--mode", "json", "--verbose", "go"]);
@@ -110,7 +110,7 @@ fn nothing_but_json_reaches_stdout() {
 }
 
 #[test]
-fn jobs_are_told_of_and_end_with_the_session() {
+fn jobs_are_reported_and_end_with_the_session() {
     let stage = Stage::scripted(&[
         call(
             "",

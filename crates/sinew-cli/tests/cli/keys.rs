@@ -28,7 +28,7 @@ fn views_by(terminal: &mut Terminal, keys: &str) {
 }
 
 #[test]
-fn chords_work_and_reload_applies_new_keys_and_reports_faults() {
+fn chords_work_and_reload_applies_new_keys_and_reports_errors() {
     let stage = Stage::scripted(&[answer("ok")]);
     // The second key of the chord alone keeps its action.
     stage.write(BINDINGS, r#"{"app.transcript.open": ["ctrl+x ctrl+e", "alt+v"]}"#);
@@ -121,7 +121,7 @@ fn only_redraw_all_erases_the_scrollback_and_asks_first() {
 }
 
 #[test]
-fn a_new_size_writes_the_end_of_the_session_anew_where_that_is_wanted() {
+fn the_rebuild_setting_redraws_the_session_after_a_resize() {
     let long: String = (1..=60).map(|line| format!("line {line}\n\n")).collect();
     let stage = Stage::scripted(&[answer(&long)]);
     stage.write("home/agent/settings.json", r#"{"tui": {"resize": "rebuild"}}"#);
@@ -170,7 +170,7 @@ fn redraw_all_is_refused_in_multiplexers_and_during_a_run() {
 }
 
 #[test]
-fn a_signal_at_any_moment_of_a_move_ends_the_program() {
+fn a_signal_at_any_moment_of_move_ends_the_program() {
     // The number of bytes of the second start, counted from the line about the move.
     for bytes in [0, 1, 20, 60, 120, 200] {
         let stage = Stage::scripted(&[answer("one")]);
@@ -220,7 +220,7 @@ fn ctrl_z_leaves_a_clean_terminal_and_fg_resumes() {
 }
 
 #[test]
-fn a_part_of_the_view_is_copied_and_printed() {
+fn a_selection_of_the_viewer_is_copied_and_printed() {
     let stage = Stage::scripted(&[answer("an answer\n\nof two parts"), answer("the end")]);
     let mut terminal = start(&stage);
     for (prompt, said) in [("why?", "of two parts"), ("go on", "the end")] {

@@ -191,7 +191,7 @@ fn escape_refuses_a_permission() {
 }
 
 #[test]
-fn a_list_is_answered_by_number() {
+fn list_items_are_chosen_by_number() {
     let stage = Stage::scripted(&[answer("ok")]);
     let mut terminal = start(&stage, &[]);
     terminal.send("/model\r");

@@ -15,7 +15,7 @@ fn check(stage: &Stage, args: &[&str], code: i32, stdout: &str, stderr: &str) {
 }
 
 #[test]
-fn wrong_lines_end_with_2_and_say_what_is_wrong() {
+fn invalid_command_lines_exit_with_code_2_and_a_reason() {
     let stage = Stage::scripted(&[text("hi")]);
     let script = "script.jsonl";
     check(&stage, &["--verion"], 2, "", "unknown flag --verion; did you mean --version?");
@@ -55,7 +55,7 @@ fn wrong_lines_end_with_2_and_say_what_is_wrong() {
 }
 
 #[test]
-fn a_setting_that_names_no_tool_is_told() {
+fn a_setting_with_an_unknown_tool_is_reported() {
     let stage = Stage::scripted(&[text("hi"), text("hi")]);
     stage.write("home/agent/settings.json", r#"{"tools": ["read", "reed"], "excludeTools": ["fly"]}"#);
     let ran = stage.play(&["-p", "go"]);
@@ -66,7 +66,7 @@ fn a_setting_that_names_no_tool_is_told() {
 }
 
 #[test]
-fn wrong_configurations_end_with_3() {
+fn invalid_configurations_exit_with_code_3() {
     let stage = Stage::new();
     stage.write("project/bad.jsonl", "{\"type\":\"turn\",\"content\":[]}\n{\"type\":\"tune\"}\n");
     check(&stage, &["-p", "hi"], 3, "", "No model. Set one up");
@@ -83,7 +83,7 @@ fn wrong_configurations_end_with_3() {
 }
 
 #[test]
-fn what_needs_no_agent_is_answered_at_once() {
+fn commands_that_need_no_agent_answer_at_once() {
     let stage = Stage::new();
     check(&stage, &["--version"], 0, concat!("sinew ", env!("CARGO_PKG_VERSION"), "\n"), "");
     check(&stage, &["sessions", "list"], 0, "No sessions found\n", "");
@@ -94,7 +94,7 @@ fn what_needs_no_agent_is_answered_at_once() {
 }
 
 #[test]
-fn the_last_line_says_how_it_ended() {
+fn the_last_line_reports_how_the_run_ended() {
     let calls = call("A", "ls", json!({"path": "."}));
     let mut cut = text("half");
     cut["stop"] = json!("length");
@@ -122,7 +122,7 @@ fn the_last_line_says_how_it_ended() {
 }
 
 #[test]
-fn a_call_that_the_output_limit_cuts_is_asked_for_again_and_then_the_run_fails() {
+fn a_call_truncated_by_the_output_limit_is_retried_and_then_the_run_fails() {
     let call = json!({"toolCall": {"name": "write", "rawArguments": "{\"path\":\"a\",\"content\":\"half"}});
     let cut = json!({"type": "turn", "content": [{"text": "Now."}, call], "stop": "length"});
     for (cuts, code, last) in [
@@ -144,7 +144,7 @@ fn a_call_that_the_output_limit_cuts_is_asked_for_again_and_then_the_run_fails()
 }
 
 #[test]
-fn stdout_holds_the_answers_and_nothing_else() {
+fn stdout_contains_only_the_answers() {
     let stage = Stage::scripted(&[call("Looking.", "ls", json!({"path": "."})), text("Done.\n")]);
     let ran = stage.play(&["-p", "look"]);
     assert_eq!((ran.code, ran.stdout.as_str(), ran.stderr.as_str()), (Some(0), "Looking.\n\nDone.\n", ""));
@@ -153,7 +153,7 @@ fn stdout_holds_the_answers_and_nothing_else() {
 }
 
 #[test]
-fn the_words_of_a_line_are_one_prompt() {
+fn arguments_are_joined_into_one_prompt() {
     for (words, prompt) in [
         (&["fix", "the", "bug"][..], "fix the bug"),
         (&["fix the", "bug"], "fix the bug"),
@@ -174,7 +174,7 @@ fn the_words_of_a_line_are_one_prompt() {
 }
 
 #[test]
-fn built_in_commands_run_or_are_refused_and_never_reach_a_model() {
+fn built_in_commands_never_reach_a_model() {
     let stage = Stage::scripted(&[text("first")]);
     assert_eq!(stage.play(&["-p", "start"]).code, Some(0));
     for (prompt, code, stdout, stderr) in [
@@ -219,7 +219,7 @@ fn built_in_commands_run_or_are_refused_and_never_reach_a_model() {
 }
 
 #[test]
-fn a_silent_standard_input_is_waited_for_where_that_is_asked_for() {
+fn a_silent_stdin_is_awaited_on_request() {
     use std::io::Write;
     let stage = Stage::scripted(&[text("ok")]);
     let mut command = stage.command(&["--script", "script.jsonl", "--stdin", "-p", "sum", "up"]);
@@ -230,7 +230,7 @@ fn a_silent_standard_input_is_waited_for_where_that_is_asked_for() {
 }
 
 #[test]
-fn a_standard_input_that_stays_silent_is_left_out() {
+fn a_silent_stdin_is_ignored() {
     use std::io::Read;
     let stage = Stage::scripted(&[text("ok")]);
     let mut command = stage.command(&["--script", "script.jsonl", "-p", "hi"]);
@@ -246,7 +246,7 @@ fn a_standard_input_that_stays_silent_is_left_out() {
 }
 
 #[test]
-fn an_answer_that_is_asked_for_again_stands_on_stdout_once() {
+fn a_retried_answer_is_printed_once() {
     let mut cut = text("All of it, and more than once.");
     cut["fault"] = json!({"after": 1, "kind": "network"});
     let stage = Stage::scripted(&[cut.clone(), text("All of it.")]);
@@ -261,7 +261,7 @@ fn an_answer_that_is_asked_for_again_stands_on_stdout_once() {
 }
 
 #[test]
-fn verbose_shows_tools_and_thoughts_on_stderr() {
+fn verbose_shows_tools_and_thinking_on_stderr() {
     let missing = json!({"type": "turn", "content": [
         {"thinking": "hm"}, {"text": "A"}, {"toolCall": {"name": "read", "arguments": {"path": "none"}}}]});
     let stage = Stage::scripted(&[missing, text("B")]);
@@ -284,13 +284,13 @@ fn verbose_shows_tools_and_thoughts_on_stderr() {
 }
 
 #[test]
-fn an_answer_carries_nothing_that_a_terminal_obeys() {
+fn answers_contain_no_terminal_escapes() {
     let stage = Stage::scripted(&[text("a\u{1b}[31mb\u{9b}2Jc\u{7}\r\n\td")]);
     assert_eq!(stage.play(&["-p", "go"]).stdout, "a[31mb2Jc\n\td\n");
 }
 
 #[test]
-fn piped_input_stands_before_the_message() {
+fn piped_input_precedes_the_message() {
     let expect = |part: &str| json!({"type": "turn", "expect": {"lastRole": "user", "lastContains": part}, "content": [{"text": "ok"}]});
     let stage = Stage::scripted(&[expect("one\ntwo\n\nsum up")]);
     let ran = stage.piped(&["sum up"], "one\ntwo\n");
@@ -318,7 +318,7 @@ fn named_files_are_attached() {
 }
 
 #[test]
-fn the_exit_code_says_how_it_ended() {
+fn the_exit_code_reflects_how_the_run_ended() {
     let again = || call("A", "ls", json!({}));
     let stage = Stage::scripted(&[again(), again(), text("B")]);
     let ran = stage.play(&["-p", "--max-turns", "1", "go"]);
@@ -330,7 +330,7 @@ fn the_exit_code_says_how_it_ended() {
 }
 
 #[test]
-fn a_broken_models_file_leaves_the_built_in_models() {
+fn an_invalid_models_file_keeps_the_built_in_models() {
     let stage = Stage::new();
     stage.write("home/agent/models.json", "{\n  \"providers\": {oops}\n}");
     let ran = stage.run(&["--list-models"]);
@@ -342,7 +342,7 @@ fn a_broken_models_file_leaves_the_built_in_models() {
 }
 
 #[test]
-fn settings_of_looks_that_cannot_be_used_are_named_and_the_rest_applies() {
+fn invalid_appearance_settings_are_reported_and_the_rest_applies() {
     let stage = Stage::scripted(&[call("A", "ls", json!({})), text("B")]);
     stage.write("home/agent/settings.json", r#"{"colorBlindMode": "yes", "maxTurns": 1}"#);
     stage.write("project/.sinew/settings.json", r#"{"fileGuard": "off"}"#);
@@ -358,7 +358,7 @@ fn settings_of_looks_that_cannot_be_used_are_named_and_the_rest_applies() {
 }
 
 #[test]
-fn a_log_and_times_are_written_where_they_are_asked_for() {
+fn a_log_and_timings_are_written_on_request() {
     let key = "sk-of-the-user-0123";
     let stage = Stage::scripted(&[call("A", "bash", json!({"command": format!("echo {key}")})), text("B")]);
     let mut command = stage.command(&["--script", "script.jsonl", "-p", "go"]);
@@ -374,7 +374,7 @@ fn a_log_and_times_are_written_where_they_are_asked_for() {
 }
 
 #[test]
-fn help_names_what_works() {
+fn help_lists_what_works() {
     let stage = Stage::new();
     let help = stage.run(&["--help"]).stdout;
     assert!(help.contains("--mode text|json|rpc|acp") && help.contains("--sandbox workspace"), "{help}");

@@ -31,7 +31,7 @@ fn piped(stage: &Stage, args: &[&str], stdin: &str) -> Ran {
 }
 
 #[test]
-fn a_key_of_another_program_is_kept_and_used_and_forgotten() {
+fn a_piped_key_is_saved_used_and_removed() {
     let server = Server::start(|request| match request.header("authorization") {
         Some(key) if key == format!("Bearer {KEY}") => chat(&json!({"content": "hi"}), "stop"),
         _ => Reply::json(401, &json!({"error": {"message": "no"}})),
@@ -57,7 +57,7 @@ fn a_key_of_another_program_is_kept_and_used_and_forgotten() {
 }
 
 #[test]
-fn what_cannot_be_kept_is_refused() {
+fn unusable_credentials_are_refused() {
     let stage = Stage::new();
     for (args, stdin, code, expect) in [
         (&["login", "nobody"][..], "k", 2, "Provider not found: nobody. Known: anthropic, "),
@@ -198,7 +198,7 @@ pub(crate) fn device_server() -> Server {
 }
 
 #[test]
-fn a_login_by_code_shows_the_code_and_keeps_the_tokens() {
+fn a_device_code_login_shows_the_code_and_saves_the_tokens() {
     let server = device_server();
     let stage = with_oauth(&json!({"deviceUrl": server.url(), "tokenUrl": server.url(), "clientId": "c"}));
     let ran = stage.run(&["login", "local"]);
@@ -211,7 +211,7 @@ fn a_login_by_code_shows_the_code_and_keeps_the_tokens() {
 }
 
 #[test]
-fn a_login_by_browser_shows_the_address_and_keeps_the_tokens() {
+fn a_browser_login_shows_the_url_and_saves_the_tokens() {
     let server = Server::start(|_| Reply::json(200, &tokens()));
     let stage =
         with_oauth(&json!({"authorizeUrl": "https://login.test/authorize", "tokenUrl": server.url(), "clientId": "c"}));

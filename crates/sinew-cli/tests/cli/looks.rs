@@ -1,4 +1,4 @@
-//! The display of the transcript: thoughts, combined calls, the user's text, colours.
+//! The display of the transcript: thinking, combined calls, the user's text, colours.
 
 use serde_json::{Value, json};
 
@@ -42,7 +42,7 @@ fn colours(sent: &str) -> Vec<&str> {
 }
 
 #[test]
-fn reads_stand_together_and_thoughts_have_no_marks() {
+fn reads_are_grouped_and_thinking_is_rendered_without_markup() {
     let stage = stage(&json!({}));
     let mut terminal = start(&stage, &[]);
     enter(&mut terminal, "look");
@@ -68,7 +68,7 @@ fn reads_stand_together_and_thoughts_have_no_marks() {
 }
 
 #[test]
-fn a_command_that_runs_shows_its_output_time_and_lines() {
+fn a_running_command_shows_its_output_time_and_line_count() {
     // The command continues when the pipe is written to, at least a second after its start.
     let command = "seq 900; read -r line < go; echo over; exit 3";
     let call = json!({"toolCall": {"name": "bash", "arguments": {"command": command}}});
@@ -89,7 +89,7 @@ fn a_command_that_runs_shows_its_output_time_and_lines() {
 }
 
 #[test]
-fn a_change_and_a_failure_are_shown_again_when_the_session_goes_on() {
+fn a_resumed_session_shows_edits_and_failures_again() {
     let edit = json!({"toolCall": {"name": "edit", "arguments": {"path": "a.txt", "oldText": "two", "newText": "2"}}});
     let wrong = json!({"toolCall": {"name": "read", "arguments": {"path": "none.txt"}}});
     let stage = Stage::scripted(&[json!({"type": "turn", "content": [edit, wrong]}), answer("Done.")]);
@@ -109,7 +109,7 @@ fn a_change_and_a_failure_are_shown_again_when_the_session_goes_on() {
 }
 
 #[test]
-fn thoughts_are_folded_by_the_setting_and_shown_by_the_key() {
+fn thinking_is_folded_by_a_setting_and_shown_by_a_key() {
     let stage = stage(&json!({"hideThinkingBlock": true}));
     let mut terminal = start(&stage, &[]);
     enter(&mut terminal, "look");
@@ -121,7 +121,7 @@ fn thoughts_are_folded_by_the_setting_and_shown_by_the_key() {
 }
 
 #[test]
-fn the_users_text_has_a_background_in_the_available_colours() {
+fn user_messages_have_a_background_in_the_available_colors() {
     let dark = [("COLORTERM", "truecolor"), ("TERM", "xterm-256color")];
     let cases: [(&[(&str, &str)], &str); 4] =
         [(&dark, "48;2;46;46;46m"), (&dark[1..], "48;5;236m"), (&[("TERM", "xterm")], ""), (&[("NO_COLOR", "1")], "")];
@@ -159,7 +159,7 @@ fn color_blind_mode_shows_added_lines_in_blue() {
 }
 
 #[test]
-fn a_command_of_the_user_writes_the_right_part_of_the_status() {
+fn a_configured_command_writes_the_right_side_of_the_status_line() {
     let stage = stage(
         &json!({"tui": {"statusCommand": "cat > given; printf '\\033[31mmine\\033[2J %s\\nmore\\n' \"$(wc -l < given)\""}}),
     );
@@ -193,7 +193,7 @@ fn kept(stage: &Stage, file: &str, key: &str) -> Value {
 }
 
 #[test]
-fn settings_tell_their_layer_and_are_kept_in_the_one_that_is_chosen() {
+fn settings_show_their_layer_and_are_saved_to_the_chosen_one() {
     let stage = stage(&json!({"tui": {"reducedMotion": true}}));
     stage.write("project/.sinew/settings.json", r#"{"colorBlindMode": true}"#);
     let mut terminal = start(&stage, &[("SINEW_CACHE_RETENTION", "long")]);
@@ -242,7 +242,7 @@ fn settings_tell_their_layer_and_are_kept_in_the_one_that_is_chosen() {
 }
 
 #[test]
-fn in_words_a_folded_thought_is_its_first_line() {
+fn linear_mode_shows_the_first_line_of_folded_thinking() {
     for hides in [true, false] {
         let stage = stage(&json!({"hideThinkingBlock": hides}));
         let mut terminal = Terminal::start(&stage, &["--linear", "--script", "script.jsonl"], SIZE);
@@ -259,7 +259,7 @@ fn in_words_a_folded_thought_is_its_first_line() {
 }
 
 #[test]
-fn the_source_is_shown_with_its_marks() {
+fn the_markdown_source_can_be_shown() {
     let stage = Stage::scripted(&[answer("It is **so**.")]);
     let mut terminal = start(&stage, &[]);
     enter(&mut terminal, "why?");

@@ -1,5 +1,5 @@
 //! The real program: its output, its exit codes, and the files that it writes.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![allow(clippy::unwrap_used, reason = "a test that cannot continue panics")]
 
 mod acp;
 #[cfg(unix)]

@@ -5,7 +5,7 @@ use std::process::Command;
 use crate::stage::Stage;
 
 /// Runs a formatter on the page; returns its output and its warnings. Returns `None` if it is not installed.
-#[expect(clippy::disallowed_methods, reason = "a test has no keys to hide")]
+#[expect(clippy::disallowed_methods, reason = "a test prints no API keys")]
 fn format(stage: &Stage, program: &str, args: &[&str]) -> Option<(String, String)> {
     let mut command = Command::new(program);
     command.args(args).arg("sinew.1").current_dir(stage.project()).env_clear().env("LC_ALL", "C.UTF-8");
@@ -42,7 +42,7 @@ fn words(text: &str) -> String {
 }
 
 #[test]
-fn both_formatters_take_the_page_without_a_word() {
+fn both_formatters_accept_the_manual_page_without_warnings() {
     let stage = paged();
     // A date would say when the program was built, and two builds of one version would differ.
     if let Some((complaints, _)) = format(&stage, "mandoc", &["-T", "lint", "-W", "warning"]) {
@@ -56,7 +56,7 @@ fn both_formatters_take_the_page_without_a_word() {
 }
 
 #[test]
-fn the_page_says_all_that_the_help_says() {
+fn the_manual_page_contains_everything_in_the_help() {
     let stage = paged();
     let help = stage.run(&["--help"]).stdout;
     let Some((page, _)) = format(&stage, "mandoc", &["-T", "utf8", "-O", "width=200"]) else { return };

@@ -31,7 +31,7 @@ fn calls_a_deferred_tool() -> [Value; 3] {
 }
 
 #[test]
-fn a_tool_is_found_called_and_seen_by_its_own_name_005_020() {
+fn an_mcp_tool_is_found_called_and_reported_under_its_own_name() {
     let stage = Stage::scripted(&calls_a_deferred_tool());
     with_servers(&stage, &json!({"liar": entry("modern")}));
     let ran = stage.play(&["-p", "--mode", "json", "go"]);
@@ -57,7 +57,7 @@ fn a_tool_is_found_called_and_seen_by_its_own_name_005_020() {
 }
 
 #[test]
-fn permissions_and_hooks_see_the_tool_that_is_meant_005_006() {
+fn permissions_and_hooks_see_the_resolved_mcp_tool() {
     let stage = Stage::scripted(&calls_a_deferred_tool());
     with_servers(&stage, &json!({"liar": entry("modern")}));
     let ran = stage.play(&["-p", "--deny", "mcp_liar_*", "--mode", "json", "go"]);
@@ -78,7 +78,7 @@ fn permissions_and_hooks_see_the_tool_that_is_meant_005_006() {
 }
 
 #[test]
-fn requests_share_their_front_whatever_servers_do_017() {
+fn requests_share_their_prefix_whatever_servers_do() {
     let tool = |id: &str, name: &str, arguments: Value| {
         chat(
             &json!({"tool_calls": [{"index": 0, "id": id, "type": "function",
@@ -120,7 +120,7 @@ fn requests_share_their_front_whatever_servers_do_017() {
 }
 
 #[test]
-fn the_first_request_waits_for_no_server_014() {
+fn the_first_request_does_not_wait_for_servers() {
     let server = strict(vec![chat(&json!({"content": "hi"}), "stop")]);
     let stage = Stage::served(&server);
     // Five servers that never answer, and one that creates a file when it is started.
@@ -135,7 +135,7 @@ fn the_first_request_waits_for_no_server_014() {
 }
 
 #[test]
-fn a_required_server_that_is_dead_ends_the_start_and_another_one_changes_nothing_016() {
+fn only_a_required_server_fails_the_start_if_it_is_dead() {
     let stage = Stage::scripted(&[text("B")]);
     let mut dead = entry("dies-twice");
     with_servers(&stage, &json!({ "dead": dead }));
@@ -153,7 +153,7 @@ fn a_required_server_that_is_dead_ends_the_start_and_another_one_changes_nothing
 }
 
 #[test]
-fn servers_of_a_project_start_once_it_is_trusted_002() {
+fn project_servers_start_once_the_project_is_trusted() {
     let stage = Stage::scripted(&calls_a_deferred_tool());
     let started = stage.path("started");
     let shell = format!("touch {}; exec python3 -u {LIAR} modern", started.display());
@@ -170,7 +170,7 @@ fn servers_of_a_project_start_once_it_is_trusted_002() {
 }
 
 #[test]
-fn no_server_outlives_the_program_001() {
+fn servers_end_with_the_program() {
     let stage = Stage::scripted(&calls_a_deferred_tool());
     let mark = stage.path("pid");
     // It forks twice and leaves its process group; its keeper still ends it.
@@ -186,7 +186,7 @@ fn no_server_outlives_the_program_001() {
 
 /// Twenty servers that fork twice and leave their process groups, and one whose start never completes.
 #[test]
-fn nothing_of_many_servers_outlives_a_program_that_is_killed_001_t8() {
+fn servers_end_with_a_killed_program() {
     let stage = Stage::scripted(&[text("Hello.")]);
     let mut servers = json!({});
     let marks: Vec<String> = (0..=20).map(|index| format!("pid{index}")).collect();
@@ -208,7 +208,7 @@ fn nothing_of_many_servers_outlives_a_program_that_is_killed_001_t8() {
 }
 
 #[test]
-fn commands_show_and_change_the_files_and_keep_comments_035() {
+fn mcp_commands_show_and_edit_config_files_and_keep_comments() {
     let stage = Stage::new();
     let file = stage.agent().join("mcp.json");
     let read = || std::fs::read_to_string(&file).unwrap();
@@ -272,7 +272,7 @@ sys.stderr.write(BAD)
 "#;
 
 #[test]
-fn nothing_that_a_server_writes_reaches_a_terminal_raw_007() {
+fn server_output_is_escaped_on_the_terminal() {
     let stage = Stage::new();
     let python = |script: &str| json!({"command": "python3", "args": ["-c", script]});
     let dies = "import sys; sys.stderr.write('\\x1b]52;c;x\\x07\\x1b[31m\\u202ebad'); sys.exit(3)";
@@ -287,7 +287,7 @@ fn nothing_that_a_server_writes_reaches_a_terminal_raw_007() {
 }
 
 #[test]
-fn two_commands_at_once_lose_nothing_035() {
+fn concurrent_mcp_commands_keep_each_others_changes() {
     let stage = Stage::new();
     let names: Vec<String> = (0..8).map(|index| format!("s{index}")).collect();
     let children: Vec<_> =

@@ -31,7 +31,7 @@ fn given_up(pid: u32) -> Vec<bool> {
 }
 
 /// Returns true if the kernel restricts the server's reads; otherwise prints that the test was skipped.
-#[expect(clippy::disallowed_methods, reason = "past the harness; a test has no keys to hide")]
+#[expect(clippy::disallowed_methods, reason = "bypasses the harness; a test prints no API keys")]
 fn is_confined(client: &Editor) -> bool {
     let confined = given_up(client.child.id()).into_iter().all(|given_up| given_up);
     if !confined {
@@ -43,7 +43,7 @@ fn is_confined(client: &Editor) -> bool {
 }
 
 #[test]
-fn what_the_checks_would_let_pass_is_refused_by_the_kernel_037() {
+fn the_kernel_refuses_a_replaced_root() {
     let stage = Stage::new();
     stage.write("project/a.txt", "inside\n");
     let mut client = serve(&stage, &["--allow", "edit"]);
@@ -70,7 +70,7 @@ fn what_the_checks_would_let_pass_is_refused_by_the_kernel_037() {
 }
 
 #[test]
-fn a_confined_server_works_as_an_open_one_037_041() {
+fn a_confined_server_works_like_an_unconfined_one() {
     let stage = Stage::new();
     stage.write("project/sub/a.txt", "needle\n");
     let mut client = serve(&stage, &["--allow", "edit"]);
@@ -109,7 +109,7 @@ fn git(folder: &Path, args: &[&str]) {
 }
 
 #[test]
-fn ignore_rules_that_lie_outside_of_the_root_still_hold_037() {
+fn ignore_files_outside_the_root_still_apply() {
     let stage = Stage::new();
     stage.write("main/.gitignore", "*.log\n");
     stage.write("main/sub/.ignore", "*.tmp\n");

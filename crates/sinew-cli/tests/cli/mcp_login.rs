@@ -49,7 +49,7 @@ fn assert_no_secret(server: &OAuthServer, what: &str, text: &str) {
 }
 
 #[test]
-fn a_login_is_made_by_a_command_and_used_by_sessions_031() {
+fn sessions_use_the_login_made_by_mcp_login() {
     let server = OAuthServer::start(Manners::default());
     let stage = stage(&server, "read");
     let ran = stage.run(&["mcp", "test", "web"]);
@@ -90,7 +90,7 @@ fn a_login_is_made_by_a_command_and_used_by_sessions_031() {
 }
 
 #[test]
-fn a_session_goes_on_without_a_server_that_wants_a_login_032() {
+fn a_session_continues_without_a_server_that_needs_a_login() {
     let server = OAuthServer::start(Manners::default());
     let stage = stage(&server, "read");
     let ran = stage.play(&["-p", "--mode", "json", "go"]);
@@ -104,7 +104,7 @@ fn a_session_goes_on_without_a_server_that_wants_a_login_032() {
 }
 
 #[test]
-fn an_address_that_no_file_names_can_be_logged_in_at_031() {
+fn mcp_login_accepts_a_url_that_is_not_configured() {
     let server = OAuthServer::start(Manners::default());
     let stage = Stage::new();
     let url = server.mcp_url();
@@ -114,7 +114,7 @@ fn an_address_that_no_file_names_can_be_logged_in_at_031() {
 }
 
 #[test]
-fn what_cannot_be_logged_in_at_is_refused_031() {
+fn mcp_login_refuses_servers_without_logins() {
     let server = OAuthServer::start(Manners::default());
     let stage = Stage::new();
     let servers = json!({"mcpServers": {

@@ -146,7 +146,7 @@ fn named<'a>(tools: &'a Value, name: &str) -> Option<&'a Value> {
 }
 
 #[test]
-fn a_search_loads_tools_by_references_on_the_wire_of_anthropic_020() {
+fn anthropic_requests_load_found_tools_by_reference() {
     let requests = requests("anthropic-messages", messages);
     share_their_messages(&requests, "messages");
     // Tools that are not deferred form the prefix, which must not change; deferred tools follow them.
@@ -173,7 +173,7 @@ fn a_search_loads_tools_by_references_on_the_wire_of_anthropic_020() {
 }
 
 #[test]
-fn a_search_is_an_item_with_definitions_on_the_wire_of_responses_020() {
+fn responses_requests_contain_found_definitions_in_a_search_item() {
     let requests = requests("openai-responses", responses);
     share_their_messages(&requests, "input");
     assert!(requests.iter().all(|request| request["tools"] == requests[0]["tools"]));
@@ -194,7 +194,7 @@ fn a_search_is_an_item_with_definitions_on_the_wire_of_responses_020() {
 }
 
 #[test]
-fn a_search_holds_definitions_as_text_on_every_other_wire_020() {
+fn other_protocols_contain_found_definitions_as_text() {
     let requests = requests("openai-completions", completions);
     share_their_messages(&requests, "messages");
     assert!(requests.iter().all(|request| request["tools"] == requests[0]["tools"]));

@@ -46,7 +46,7 @@ fn names(client: &mut Editor) -> Vec<String> {
 }
 
 #[test]
-fn tools_that_read_are_lent_with_the_texts_of_the_agent_041() {
+fn read_only_tools_are_served_with_the_agents_output() {
     let stage = stage();
     let mut client = client(&stage, &[]);
     assert_eq!(names(&mut client), ["grep", "find", "fuzzy_find", "read", "ls", "html_to_markdown"]);
@@ -73,7 +73,7 @@ fn tools_that_read_are_lent_with_the_texts_of_the_agent_041() {
 }
 
 #[test]
-fn what_lies_outside_of_the_roots_is_refused_for_every_tool_037() {
+fn every_tool_refuses_paths_outside_the_roots() {
     let stage = stage();
     let mut client = client(&stage, &["--allow", "edit"]);
     for (name, arguments) in [
@@ -111,7 +111,7 @@ impl Drop for Ends<'_> {
 /// While a directory and a link out of the root alternate at one name, no file outside is returned. Before and after
 /// that, files in the root are found.
 #[test]
-fn names_that_change_meanwhile_lead_nowhere_037() {
+fn links_that_are_swapped_during_calls_do_not_leave_the_root() {
     let stage = stage();
     stage.write("outside/main.rs", "outside needle\n");
     let mut client = client(&stage, &[]);
@@ -148,7 +148,7 @@ fn names_that_change_meanwhile_lead_nowhere_037() {
 }
 
 #[test]
-fn flags_say_what_is_lent_041() {
+fn flags_choose_the_served_tools_and_roots() {
     let stage = stage();
     let mut allowed = client(&stage, &["--allow", "edit,bash"]);
     let all = ["grep", "find", "fuzzy_find", "read", "ls", "edit", "write", "bash", "html_to_markdown"];
@@ -175,7 +175,7 @@ fn flags_say_what_is_lent_041() {
 }
 
 #[test]
-fn a_call_that_is_cancelled_is_not_answered_and_the_server_goes_on_040() {
+fn a_cancelled_call_gets_no_answer_and_the_server_continues() {
     let stage = stage();
     let mut client = client(&stage, &["--allow", "bash"]);
     let id = client.begin("tools/call", json!({"name": "bash", "arguments": {"command": "touch begun; sleep 1000"}}));
@@ -187,7 +187,7 @@ fn a_call_that_is_cancelled_is_not_answered_and_the_server_goes_on_040() {
 }
 
 #[test]
-fn the_end_of_the_input_ends_the_server_and_what_runs_for_it_036() {
+fn the_end_of_stdin_ends_the_server_and_its_commands() {
     let stage = stage();
     let mut client = client(&stage, &["--allow", "bash"]);
     let command = "echo $$ > new; mv new pid; exec sleep 1000";
@@ -251,7 +251,7 @@ impl Served {
 }
 
 #[test]
-fn over_http_whoever_has_the_token_is_served_039() {
+fn http_requests_need_the_token() {
     let stage = stage();
     let mut served = Served::start(stage.command(&["mcp", "serve", "--http"]));
     let mut line = String::new();
@@ -272,7 +272,7 @@ fn over_http_whoever_has_the_token_is_served_039() {
 }
 
 #[test]
-fn the_token_may_come_from_the_environment_039() {
+fn the_http_token_can_come_from_the_environment() {
     let stage = stage();
     let mut command = stage.command(&["mcp", "serve", "--http", "127.0.0.1:0", "--token-env", "SERVE_TOKEN"]);
     command.env("SERVE_TOKEN", "0123456789abcdef");
@@ -293,7 +293,7 @@ fn the_token_may_come_from_the_environment_039() {
 }
 
 #[test]
-fn the_typescript_sdk_uses_the_server_over_http_038() {
+fn the_typescript_sdk_uses_the_server_over_http() {
     let Some(folder) = installed("node_modules/@modelcontextprotocol/sdk") else { return };
     let stage = stage();
     let mut command = stage.command(&["mcp", "serve", "--http", "--token-env", "SERVE_TOKEN"]);
@@ -319,7 +319,7 @@ fn check_peer(mut command: Command) {
 
 /// Returns a path in the directory of servers and clients that `npm test` installs. If it is missing, prints a note and
 /// returns `None`.
-#[expect(clippy::disallowed_methods, reason = "a test has no keys to hide")]
+#[expect(clippy::disallowed_methods, reason = "a test prints no API keys")]
 fn installed(path: &str) -> Option<PathBuf> {
     let folder = std::env::var_os("SINEW_MCP_SERVERS").map(PathBuf::from);
     let found = folder.map(|folder| folder.join(path)).filter(|path| path.exists());
@@ -333,7 +333,7 @@ fn installed(path: &str) -> Option<PathBuf> {
 }
 
 #[test]
-fn the_python_sdk_uses_the_server_in_both_eras_038() {
+fn the_python_sdk_uses_the_server_in_both_protocol_eras() {
     let Some(python) = installed("python/bin/python") else { return };
     let mut command = Command::new(python);
     command.arg(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/peers/mcp_client.py"));
@@ -341,7 +341,7 @@ fn the_python_sdk_uses_the_server_in_both_eras_038() {
 }
 
 #[test]
-fn the_typescript_sdk_uses_the_server_038() {
+fn the_typescript_sdk_uses_the_server_over_stdio() {
     let Some(folder) = installed("node_modules/@modelcontextprotocol/sdk") else { return };
     let mut command = Command::new("node");
     command.arg(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/peers/mcp_client.mjs")).arg(folder);

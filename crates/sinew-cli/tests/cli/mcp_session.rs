@@ -26,7 +26,7 @@ fn results(stdout: &str) -> Vec<(String, bool)> {
 }
 
 #[test]
-fn resources_are_found_by_search_and_read_by_the_tool_read() {
+fn resources_are_found_by_search_and_read_by_read() {
     let read = |path: &str| call("B", "read", json!({"path": path}));
     let stage = Stage::scripted(&[
         call("A", "tool_search", json!({"query": "shelf one"})),
@@ -54,7 +54,7 @@ fn resources_are_found_by_search_and_read_by_the_tool_read() {
 }
 
 #[test]
-fn a_prompt_of_a_server_is_a_command_and_what_it_writes_is_text() {
+fn server_prompts_are_slash_commands_whose_output_is_plain_text() {
     let stage = Stage::scripted(&[text("Hello Ada.")]);
     with_library(&stage);
     stage.write("project/secret.txt", "TOP SECRET");
@@ -83,7 +83,7 @@ fn a_prompt_of_a_server_is_a_command_and_what_it_writes_is_text() {
 }
 
 #[test]
-fn a_client_lists_switches_and_reads_servers_anew_017() {
+fn a_client_lists_switches_and_reloads_servers() {
     let stage = Stage::scripted(&[text("Hello.")]);
     with_library(&stage);
     let mut client = Client::scripted(&stage, &[]);
@@ -117,7 +117,7 @@ fn a_client_lists_switches_and_reads_servers_anew_017() {
 }
 
 #[test]
-fn a_change_with_now_counts_in_this_session_and_tells_what_it_loses_017() {
+fn a_reload_with_now_applies_to_this_session_and_reports_lost_tokens() {
     let stage = Stage::scripted(&[text("Hello."), text("Again.")]);
     with_library(&stage);
     let entry = std::fs::read_to_string(stage.agent().join("mcp.json")).unwrap().replace("deferred", "auto");
@@ -155,7 +155,7 @@ fn a_change_with_now_counts_in_this_session_and_tells_what_it_loses_017() {
 }
 
 #[test]
-fn a_client_calls_a_tool_on_the_path_of_all_calls_005() {
+fn a_clients_mcp_call_passes_rules_and_emits_events() {
     let stage = Stage::scripted(&[text("Hello.")]);
     with_library(&stage);
     let mut client = Client::scripted(&stage, &["--deny", "mcp_library_lend({\"book\":\"the forbidden one\"*)"]);
@@ -191,7 +191,7 @@ fn a_client_calls_a_tool_on_the_path_of_all_calls_005() {
 }
 
 #[test]
-fn a_call_of_the_user_can_be_ended() {
+fn a_users_mcp_call_can_be_aborted() {
     let stage = Stage::scripted(&[text("Hello.")]);
     with_library(&stage);
     let mut client = Client::scripted(&stage, &[]);
@@ -205,7 +205,7 @@ fn a_call_of_the_user_can_be_ended() {
 }
 
 #[test]
-fn the_share_of_servers_in_a_context_is_told_by_server() {
+fn context_usage_is_reported_per_server() {
     let stage = Stage::scripted(&[call("A", "tool_search", json!({"query": "lend"})), text("Found."), text("Bye.")]);
     with_library(&stage);
     let mut client = Client::scripted(&stage, &[]);
@@ -229,7 +229,7 @@ fn the_share_of_servers_in_a_context_is_told_by_server() {
 }
 
 #[test]
-fn a_client_logs_its_user_in_and_out_031_032() {
+fn a_client_can_log_in_and_out_of_servers() {
     let server = OAuthServer::start(Manners::default());
     let stage = Stage::scripted(&[text("Hello.")]);
     stage.write("home/agent/mcp.json", &json!({"mcpServers": {"web": {"url": server.mcp_url()}}}).to_string());
@@ -260,7 +260,7 @@ fn a_client_logs_its_user_in_and_out_031_032() {
 }
 
 #[test]
-fn slash_commands_change_servers_too() {
+fn slash_commands_can_change_servers() {
     let stage = Stage::scripted(&[text("Hello.")]);
     with_library(&stage);
     for (command, expect) in [

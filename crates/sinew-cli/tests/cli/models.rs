@@ -22,7 +22,7 @@ fn models(list: &Value) -> Reply {
 }
 
 #[test]
-fn a_server_is_asked_once_a_day() {
+fn a_server_lists_its_models_once_a_day() {
     let server = Server::replies(vec![models(&json!([{"id": "m1", "context_length": 32768}]))]);
     let stage = gated(&server);
     let ran = stage.run(&["--list-models", "gate"]);
@@ -37,7 +37,7 @@ fn a_server_is_asked_once_a_day() {
 }
 
 #[test]
-fn a_server_that_is_gone_leaves_what_it_said() {
+fn cached_models_stay_when_their_server_is_gone() {
     let server = Server::replies(vec![models(&json!([{"id": "m1"}]))]);
     let stage = gated(&server);
     assert_eq!(stage.run(&["--list-models"]).stderr, "");
@@ -57,7 +57,7 @@ fn a_server_that_is_gone_leaves_what_it_said() {
 }
 
 #[test]
-fn each_state_is_told_with_a_hint() {
+fn each_discovery_state_is_reported_with_a_hint() {
     for (reply, text) in [
         (models(&json!([])), "gate: empty: the server has no model; expected {\"data\":[{\"id\":\"…\"}]}\n"),
         (Reply::text(404, "text/plain", ""), "/v1/models; the base URL usually ends in /v1\n"),
@@ -72,7 +72,7 @@ fn each_state_is_told_with_a_hint() {
 }
 
 #[test]
-fn a_model_that_only_its_server_knows_is_found() {
+fn a_model_known_only_to_its_server_is_found() {
     let server = Server::start(|request| match request.path.as_str() {
         "/v1/models" => models(&json!([{"id": "deep-coder-7b"}, {"id": "other"}])),
         _ => chat(&json!({"content": request.json()["model"]}), "stop"),
@@ -88,7 +88,7 @@ fn a_model_that_only_its_server_knows_is_found() {
 }
 
 #[test]
-fn what_cannot_be_chosen_says_why() {
+fn unusable_models_are_refused_with_a_reason() {
     let stage = Stage::new();
     #[track_caller]
     fn refused(stage: &Stage, args: &[&str], text: &str) {
@@ -112,7 +112,7 @@ fn what_cannot_be_chosen_says_why() {
 }
 
 #[test]
-fn another_key_steps_in_for_one_that_is_refused() {
+fn the_next_key_is_used_when_one_is_refused() {
     for (reply, reason) in [
         (Reply::json(401, &json!({"error": {"message": "no"}})), "auth"),
         (Reply::json(429, &json!({"error": {"code": "insufficient_quota", "message": "pay"}})), "usage_limit"),
@@ -163,7 +163,7 @@ fn everything(folder: &Path, except: &[PathBuf]) -> String {
 }
 
 #[test]
-fn a_key_is_seen_by_its_server_alone() {
+fn a_key_is_sent_only_to_its_server() {
     const KEY: &str = "quite/secret+key-of-this-test";
     let encoded = KEY.replace('/', "%2F").replace('+', "%2B");
     let function =
@@ -216,7 +216,7 @@ fn a_key_is_seen_by_its_server_alone() {
 }
 
 #[test]
-fn a_command_that_tells_a_key_gets_no_other_key() {
+fn key_commands_do_not_get_other_keys() {
     let server = Server::replies(vec![chat(&json!({"content": "ok"}), "stop")]);
     let stage = Stage::served(&server);
     let provider = json!({
@@ -234,7 +234,7 @@ fn a_command_that_tells_a_key_gets_no_other_key() {
 }
 
 #[test]
-fn a_cycle_keeps_to_the_models_that_are_enabled() {
+fn cycling_visits_only_enabled_models() {
     let stage = Stage::new();
     let models: Vec<Value> = ["a", "b", "c"].map(|id| json!({"id": id})).to_vec();
     let provider =
@@ -253,7 +253,7 @@ fn a_cycle_keeps_to_the_models_that_are_enabled() {
 }
 
 #[test]
-fn keys_change_the_model_both_ways_and_for_a_single_prompt() {
+fn keys_cycle_models_both_ways_and_for_a_single_prompt() {
     let reply = || chat(&json!({"content": "said"}), "stop");
     let server = Server::replies(vec![reply(), reply(), reply()]);
     let stage = Stage::new();
@@ -300,7 +300,7 @@ const ADDRESSES: [(&str, &str, &str, &str); 5] = [
 ];
 
 #[test]
-fn a_variable_moves_a_provider_and_an_unlisted_model_is_asked_whole() {
+fn a_variable_changes_the_base_url_and_unlisted_models_get_full_requests() {
     for (variable, path, model, expect) in ADDRESSES {
         let server = Server::start(|request| match request.method.as_str() {
             "GET" => Reply::json(200, &json!({"data": [], "models": []})),

@@ -37,7 +37,7 @@ fn seconds(rows: &[String]) -> Option<u32> {
 }
 
 #[test]
-fn a_new_user_plays_the_demo_and_leaves() {
+fn a_new_user_can_run_the_demo_and_exit() {
     let (_stage, mut terminal) = newcomer();
     terminal.send(DOWN);
     terminal.until(|rows| has(rows, "→ Play the demo"));
@@ -77,7 +77,7 @@ fn a_pasted_api_key_is_saved_and_never_shown() {
 }
 
 #[test]
-fn a_prompt_without_a_model_is_kept_and_opens_the_login() {
+fn a_prompt_without_a_model_opens_the_login_and_stays_in_the_editor() {
     let (_stage, mut terminal) = newcomer();
     terminal.send("\x1b");
     terminal.until(|rows| !has(rows, "Welcome."));
@@ -92,7 +92,7 @@ fn a_prompt_without_a_model_is_kept_and_opens_the_login() {
 }
 
 #[test]
-fn a_panel_is_filtered_by_typing_and_changes_the_model_s_thinking() {
+fn typing_filters_a_panel_that_sets_the_thinking_level() {
     let stage = Stage::scripted(&[text("ok")]);
     let mut terminal = start(&stage);
     enter(&mut terminal, "/thinking");
@@ -117,7 +117,7 @@ fn a_session_is_resumed_from_a_list_with_a_preview() {
 }
 
 #[test]
-fn the_tree_leads_back_to_an_earlier_message() {
+fn the_tree_moves_back_to_an_earlier_message() {
     let stage = Stage::scripted(&[text("one"), text("two")]);
     let mut terminal = start(&stage);
     enter(&mut terminal, "first");
@@ -141,7 +141,7 @@ fn the_tree_leads_back_to_an_earlier_message() {
 }
 
 #[test]
-fn the_tree_shows_what_its_filter_lets_through_and_takes_labels() {
+fn the_tree_can_be_filtered_and_labeled() {
     let stage = Stage::scripted(&[call("", "ls", json!({"path": "."})), text("one")]);
     let mut terminal = start(&stage);
     enter(&mut terminal, "first");
@@ -220,7 +220,7 @@ fn files_and_paths_are_completed() {
 }
 
 #[test]
-fn a_setting_is_changed_in_its_file() {
+fn the_settings_panel_changes_the_settings_file() {
     let stage = Stage::scripted(&[text("ok")]);
     stage.write("home/agent/settings.json", "{\n  // mine\n  \"maxTurns\": 7\n}\n");
     let mut terminal = start(&stage);
@@ -253,7 +253,7 @@ fn a_code_block_is_copied_as_its_source() {
 }
 
 #[test]
-fn what_no_terminal_takes_is_copied_into_a_file() {
+fn text_that_the_terminal_cannot_copy_is_written_to_a_file() {
     let long = format!("{}\nThe end.", "a line that is long enough\n".repeat(3_000));
     let short = "It is short.".to_string();
     // A terminal without cursor movement supports neither copies nor escape sequences.
@@ -345,7 +345,7 @@ fn notifies_only_when_the_terminal_is_unfocused() {
 }
 
 #[test]
-fn jobs_are_listed_with_their_output_and_ended() {
+fn jobs_are_listed_with_their_output_and_can_be_ended() {
     let job = json!({"command": "echo job output; touch begun; read -r line < wait", "background": true});
     let stage = Stage::scripted(&[call("", "bash", job), text("It runs."), text("It has ended.")]);
     stage.write("home/agent/settings.json", r#"{"async": {"enabled": true}}"#);
@@ -375,7 +375,7 @@ fn jobs_are_listed_with_their_output_and_ended() {
 }
 
 #[test]
-fn a_jump_goes_to_the_next_place_of_a_character_and_back() {
+fn jumping_to_a_character_works_in_both_directions() {
     let stage = Stage::scripted(&[text("ok")]);
     let mut terminal = start(&stage);
     terminal.send("one two three\x01\x1d");

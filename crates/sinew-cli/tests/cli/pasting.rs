@@ -65,7 +65,7 @@ impl Drop for Display {
 }
 
 #[test]
-fn a_clipboard_picture_is_pasted_and_sent() {
+fn a_clipboard_image_is_pasted_and_sent() {
     let display = Display::start();
     let stage = Stage::scripted(&[text("A grey picture.")]);
     let mut terminal = display.terminal(&stage);
@@ -84,7 +84,7 @@ fn a_clipboard_picture_is_pasted_and_sent() {
 }
 
 #[test]
-fn a_text_of_the_clipboard_is_pasted_and_a_draft_is_copied() {
+fn clipboard_text_is_pasted_and_a_draft_is_copied() {
     let display = Display::start();
     let stage = Stage::scripted(&[text("never")]);
     let mut terminal = display.terminal(&stage);

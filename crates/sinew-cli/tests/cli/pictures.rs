@@ -63,7 +63,7 @@ fn told(bytes: &str) -> (HashMap<String, Vec<u8>>, Vec<Action>) {
 }
 
 #[test]
-fn a_picture_is_sent_once_and_deleted_at_the_end() {
+fn an_image_is_sent_once_and_deleted_at_the_end() {
     let said = [text("A pattern."), text("The same one.")];
     let stage = stage(&[(100, 64)], &said);
     let mut terminal = terminal(&stage, "kitty(0.42.1)");
@@ -91,7 +91,7 @@ fn a_picture_is_sent_once_and_deleted_at_the_end() {
 }
 
 #[test]
-fn keeps_the_newest_pictures_and_scales_large_ones_down() {
+fn keeps_the_newest_images_and_scales_large_ones_down() {
     let stage = stage(&[(20, 20), (30, 30), (2_000, 1_000), (40, 40)], &[text("Three."), text("Four.")]);
     let settings = json!({"tui": {"maxInlineImages": 2}});
     stage.write("home/agent/settings.json", &settings.to_string());
@@ -118,7 +118,7 @@ fn keeps_the_newest_pictures_and_scales_large_ones_down() {
 }
 
 #[test]
-fn shows_a_picture_read_by_a_tool() {
+fn shows_an_image_read_by_a_tool() {
     let read = call("", "read", json!({"path": "p0.png"}));
     let stage = stage(&[(16, 16)], &[read, text("Seen.")]);
     let mut terminal = terminal(&stage, "kitty(0.42.1)");
@@ -145,7 +145,7 @@ fn drawn(bytes: &str) -> Vec<(usize, Vec<u8>)> {
 }
 
 #[test]
-fn draws_a_picture_by_rows_and_redraws_covered_rows() {
+fn draws_an_image_by_rows_and_redraws_covered_rows() {
     for name in ["iTerm2 3.6.1", "WezTerm 20240203-110809-5046fc22"] {
         let stage = stage(&[(100, 64)], &[text("A pattern.")]);
         let mut terminal = terminal(&stage, name);
@@ -177,7 +177,7 @@ fn drawn_count(sent: &str) -> usize {
 }
 
 #[test]
-fn sends_pictures_through_tmux_when_passthrough_is_enabled() {
+fn sends_images_through_tmux_when_passthrough_is_enabled() {
     for (passes, around, expect) in
         [(true, "KITTY_WINDOW_ID", 3), (true, "ITERM_SESSION_ID", 0), (false, "KITTY_WINDOW_ID", 0)]
     {
@@ -200,7 +200,7 @@ fn sends_pictures_through_tmux_when_passthrough_is_enabled() {
 }
 
 #[test]
-fn describes_pictures_in_words_on_other_terminals() {
+fn describes_images_in_words_on_other_terminals() {
     for name in ["tmux 3.5a", "WezTerm 20220101-133340-7edc5b5a", "xterm.js(6.0.0)"] {
         let stage = stage(&[(100, 64)], &[text("A pattern.")]);
         let mut terminal = terminal(&stage, name);

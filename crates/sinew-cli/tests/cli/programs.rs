@@ -14,7 +14,7 @@ fn object(ran: &Ran) -> Value {
 }
 
 #[test]
-fn one_object_says_it_all() {
+fn output_json_prints_one_object_with_every_field() {
     let stage = Stage::scripted(&[call("Looking.", "ls", json!({"path": "."})), text("Done.")]);
     let ran = stage.play(&["--output", "json", "go", "on"]);
     let object = object(&ran);
@@ -36,7 +36,7 @@ fn one_object_says_it_all() {
 }
 
 #[test]
-fn every_end_has_its_reason() {
+fn every_way_to_end_has_an_exit_reason() {
     let mut cut = text("half");
     cut["stop"] = json!("length");
     let refusal = json!({"type": "fault", "kind": "refusal"});
@@ -64,7 +64,7 @@ const SCHEMA: &str = r##"{"type": "object", "properties": {"files": {"type": "ar
     "required": ["files"], "additionalProperties": false, "$defs": {"name": {"type": "string"}}}"##;
 
 #[test]
-fn an_answer_that_does_not_fit_a_schema_is_asked_for_twice_more() {
+fn an_answer_that_does_not_match_the_schema_is_retried_twice() {
     let bad = || text("Here: {\"files\": []}");
     let missing = || text("{}");
     let good = || text("```json\n{\"files\": [\"a\"]}\n```");
@@ -97,7 +97,7 @@ fn an_answer_that_does_not_fit_a_schema_is_asked_for_twice_more() {
 }
 
 #[test]
-fn the_model_is_told_the_schema_and_what_is_wrong() {
+fn the_model_gets_the_schema_and_the_validation_errors() {
     let answer = |said: &str| chat(&json!({"content": said}), "stop");
     let server = strict(vec![answer("{\"files\": 3}"), answer("{\"files\": []}")]);
     let stage = Stage::served(&server);
@@ -141,7 +141,7 @@ fn ls() -> Reply {
 }
 
 #[test]
-fn no_request_is_sent_once_the_money_is_spent() {
+fn no_request_is_sent_once_the_budget_is_spent() {
     for (limit, requests) in [("0.5", 1), ("1", 1), ("1.01", 2), ("2.5", 3)] {
         let server = strict(vec![ls(), ls(), ls(), ls(), ls()]);
         let stage = priced(&server);
@@ -164,7 +164,7 @@ fn no_request_is_sent_once_the_money_is_spent() {
 }
 
 #[test]
-fn another_model_answers_where_the_first_cannot() {
+fn the_fallback_model_answers_if_the_first_cannot() {
     for (status, asked) in [(529, 2), (500, 2), (401, 1), (404, 1), (429, 2)] {
         let server = Server::start(move |request| match request.json()["model"].as_str() {
             Some("b") => chat(&json!({"content": "from b"}), "stop"),

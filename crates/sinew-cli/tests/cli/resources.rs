@@ -61,7 +61,7 @@ fn the_system_prompt_has_its_parts_in_order() {
 }
 
 #[test]
-fn the_system_prompt_ends_with_the_place() {
+fn the_system_prompt_ends_with_the_directory_and_branch() {
     let server = answers(2);
     let stage = Stage::served(&server);
     stage.write("project/.git/HEAD", "ref: refs/heads/feature/x\n");
@@ -85,7 +85,7 @@ fn the_system_prompt_ends_with_the_place() {
 }
 
 #[test]
-fn a_skill_and_a_rule_are_read_by_their_address() {
+fn skills_and_rules_are_read_by_their_url() {
     let stage = Stage::scripted(&[
         call("A", "read", json!({"path": "skill://a"})),
         call("B", "read", json!({"path": "skill://a/doc.md"})),
@@ -131,7 +131,7 @@ fn commands_templates_and_skills_are_used_in_print_mode() {
 }
 
 #[test]
-fn a_template_borrows_its_model_and_level() {
+fn a_template_can_set_its_model_and_thinking_level() {
     let server = answers(2);
     let stage = Stage::served(&server);
     stage.write("project/.sinew/prompts/t.md", "---\nthinking: high\nmodel: no-such-model\n---\nGo");
@@ -168,7 +168,7 @@ fn a_rule_stops_an_answer_in_the_real_program() {
 }
 
 #[test]
-fn what_is_wrong_with_resources_is_said_once_and_stops_nothing() {
+fn resource_errors_are_reported_once_and_do_not_stop_the_run() {
     let stage = Stage::scripted(&[text("ok")]);
     stage.write("project/.sinew/skills/a/SKILL.md", "nothing");
     stage.write("project/.sinew/rules/r.md", "---\ncondition: \"(\"\n---\nx");
@@ -237,7 +237,7 @@ fn noise() -> Vec<u8> {
 }
 
 #[test]
-fn a_mention_is_read_when_its_prompt_runs() {
+fn a_mentioned_file_is_read_when_its_prompt_runs() {
     let stage =
         Stage::scripted(&[call("A", "write", json!({"path": "notes.txt", "content": "NEW\n"})), text("written")]);
     stage.write("project/notes.txt", "OLD\n");
@@ -261,7 +261,7 @@ fn a_mention_is_read_when_its_prompt_runs() {
 }
 
 #[test]
-fn a_file_that_cannot_be_attached_makes_no_prompt_of_its_own() {
+fn unreadable_files_stay_part_of_one_prompt() {
     let stage = Stage::scripted(&[text("A"), text("B")]);
     let ran = stage.play(&["-p", "@none", "sum up", "@gone", "once more", "@lost"]);
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "A\n"), "{}", ran.stderr);
@@ -273,7 +273,7 @@ fn a_file_that_cannot_be_attached_makes_no_prompt_of_its_own() {
 }
 
 #[test]
-fn instructions_of_a_directory_join_when_a_file_there_is_read() {
+fn directory_instructions_are_added_when_a_file_there_is_read() {
     let stage = Stage::new();
     stage.write("project/sub/AGENTS.md", "Write tests first. @more.md @.env");
     stage.write("project/sub/more.md", "More rules.");

@@ -17,7 +17,7 @@ fn ends_well(client: Client) -> Vec<Value> {
 }
 
 #[test]
-fn a_prompt_is_answered_before_its_run_begins_and_the_session_is_kept() {
+fn a_prompt_gets_its_response_before_the_run_and_the_session_is_saved() {
     let stage = Stage::scripted(&[call("A", "ls", json!({})), text("B")]);
     let mut client = Client::scripted(&stage, &[]);
     client.prompt("go");
@@ -32,7 +32,7 @@ fn a_prompt_is_answered_before_its_run_begins_and_the_session_is_kept() {
 }
 
 #[test]
-fn the_id_comes_back_as_it_was_and_each_command_is_answered_once() {
+fn each_command_gets_one_response_with_its_id() {
     let stage = Stage::scripted(&[]);
     let mut client = Client::scripted(&stage, &[]);
     let ids = [
@@ -63,7 +63,7 @@ fn the_id_comes_back_as_it_was_and_each_command_is_answered_once() {
 }
 
 #[test]
-fn lines_that_are_no_commands_are_refused_and_the_next_one_is_read() {
+fn invalid_lines_are_refused_and_the_next_one_is_read() {
     let stage = Stage::scripted(&[]);
     let mut client = Client::scripted(&stage, &[]);
     let deep = [vec![b'['; 100_000], b"\n".to_vec()].concat();
@@ -112,7 +112,7 @@ fn lines_that_are_no_commands_are_refused_and_the_next_one_is_read() {
 }
 
 #[test]
-fn a_last_line_without_its_end_counts() {
+fn a_last_line_without_a_newline_is_read() {
     let stage = Stage::scripted(&[]);
     let mut client = Client::scripted(&stage, &[]);
     client.raw(b"{\"id\":1,\"type\":\"get_last_assistant_text\"}");
@@ -121,7 +121,7 @@ fn a_last_line_without_its_end_counts() {
 }
 
 #[test]
-fn ten_thousand_commands_at_once_are_answered_once_each_in_order() {
+fn ten_thousand_commands_get_one_response_each_in_order() {
     let stage = Stage::scripted(&[]);
     let mut client = Client::scripted(&stage, &[]);
     let count = 10_000;
@@ -133,7 +133,7 @@ fn ten_thousand_commands_at_once_are_answered_once_each_in_order() {
 }
 
 #[test]
-fn commands_are_answered_while_a_run_is_active_and_abort_when_it_is_over() {
+fn commands_are_answered_during_a_run_and_abort_once_it_ended() {
     let (server, told) = silent();
     let stage = Stage::served(&server);
     let mut client = Client::of(stage.command(&["--mode", "rpc"]));
@@ -159,7 +159,7 @@ fn commands_are_answered_while_a_run_is_active_and_abort_when_it_is_over() {
 }
 
 #[test]
-fn an_abort_right_behind_a_prompt_ends_it() {
+fn an_abort_right_after_a_prompt_ends_it() {
     let (server, _told) = silent();
     let stage = Stage::served(&server);
     let mut client = Client::of(stage.command(&["--mode", "rpc"]));
@@ -170,7 +170,7 @@ fn an_abort_right_behind_a_prompt_ends_it() {
 }
 
 #[test]
-fn steering_without_a_run_is_a_prompt() {
+fn steering_without_a_run_starts_one() {
     let stage = Stage::scripted(&[text("one"), text("two"), text("three")]);
     let mut client = Client::scripted(&stage, &[]);
     for kind in ["steer", "follow_up", "abort_and_prompt"] {
@@ -183,7 +183,7 @@ fn steering_without_a_run_is_a_prompt() {
 }
 
 #[test]
-fn the_end_of_stdin_ends_a_run_and_keeps_the_session() {
+fn the_end_of_stdin_ends_the_run_and_saves_the_session() {
     let (server, told) = silent();
     let stage = Stage::served(&server);
     let mut client = Client::of(stage.command(&["--mode", "rpc"]));
@@ -196,7 +196,7 @@ fn the_end_of_stdin_ends_a_run_and_keeps_the_session() {
 }
 
 #[test]
-fn programs_may_refuse_what_a_client_asks_for() {
+fn hooks_can_refuse_client_commands() {
     let stage = Stage::scripted(&[text("A"), text("B")]);
     let entry = |event: &str, answer: &str| {
         let command = format!("printf '%s ' {event} >> asked.txt; {answer}");

@@ -106,7 +106,7 @@ fn table(user: &str) -> Vec<Row> {
 }
 
 #[test]
-fn every_command_gives_what_the_table_says() {
+fn every_command_returns_what_its_table_entry_says() {
     let stage = Stage::scripted(&[json!({"type": "script", "version": 1, "onExhausted": "repeat"}), text("answer")]);
     let mut client = Client::scripted(&stage, &[]);
     client.prompt("first");
@@ -133,7 +133,7 @@ fn every_command_gives_what_the_table_says() {
 }
 
 #[test]
-fn a_command_that_cannot_be_done_says_why() {
+fn a_failing_command_returns_a_reason() {
     let stage = Stage::scripted(&[text("answer")]);
     let mut client = Client::scripted(&stage, &[]);
     for (name, fields, reason) in [
@@ -174,7 +174,7 @@ fn a_command_that_cannot_be_done_says_why() {
 }
 
 #[test]
-fn a_command_that_cannot_be_done_leaves_a_run_alone() {
+fn a_failing_command_does_not_affect_the_run() {
     let held = call("held", "bash", json!({"command": "touch begun; read -r x < go; echo \"$x\""}));
     let stage = Stage::scripted(&[held, text("whole")]);
     let pipe = stage.path("project/go");
@@ -207,7 +207,7 @@ fn a_command_that_cannot_be_done_leaves_a_run_alone() {
 }
 
 #[test]
-fn what_is_switched_shows_in_the_state_and_stays_in_the_next_session() {
+fn changed_options_appear_in_the_state_and_apply_to_the_next_session() {
     let stage = Stage::scripted(&[json!({"type": "script", "version": 1, "reasoning": true}), text("answer")]);
     let mut client = Client::scripted(&stage, &[]);
     for (name, fields, key, value) in [
@@ -233,7 +233,7 @@ fn what_is_switched_shows_in_the_state_and_stays_in_the_next_session() {
 }
 
 #[test]
-fn commands_of_the_user_are_kept_and_the_model_reads_of_them() {
+fn user_commands_are_saved_and_reach_the_model() {
     let stage = Stage::scripted(&[
         json!({"type": "turn", "expect": {"messages": 2}, "content": [{"text": "A"}]}),
         call("B", "bash", json!({"command": "echo $X; touch begun; while ! test -e go; do sleep 0.01; done"})),
@@ -272,7 +272,7 @@ fn commands_of_the_user_are_kept_and_the_model_reads_of_them() {
 }
 
 #[test]
-fn long_output_is_cut_and_its_file_is_named() {
+fn long_output_is_truncated_and_names_its_file() {
     let stage = Stage::scripted(&[]);
     let mut client = Client::scripted(&stage, &[]);
     let run = client.data("bash", json!({"command": "seq 100000"}));
@@ -283,7 +283,7 @@ fn long_output_is_cut_and_its_file_is_named() {
 }
 
 #[test]
-fn pictures_go_with_a_message() {
+fn images_are_sent_with_a_message() {
     let stage = Stage::scripted(&[text("seen")]);
     let mut client = Client::scripted(&stage, &[]);
     // One white pixel.
@@ -300,7 +300,7 @@ fn pictures_go_with_a_message() {
 }
 
 #[test]
-fn commands_skills_and_templates_are_listed_run_and_read_anew() {
+fn commands_skills_and_templates_are_listed_run_and_reloaded() {
     let stage = Stage::scripted(&[text("A"), text("B")]);
     stage.write("project/.sinew/prompts/fix.md", "---\ndescription: Fixes\n---\nFix $1 now");
     let mut client = Client::scripted(&stage, &[]);
@@ -323,7 +323,7 @@ fn commands_skills_and_templates_are_listed_run_and_read_anew() {
 }
 
 #[test]
-fn the_list_of_tasks_is_the_users_too() {
+fn a_client_can_edit_the_todo_list() {
     let stage = Stage::scripted(&[text("A"), text("B"), text("C"), text("D"), text("E")]);
     let mut client = Client::scripted(&stage, &[]);
     let task = |name: &str, status: &str| json!({"content": name, "status": status});

@@ -18,7 +18,7 @@ fn memory(pid: u32) -> u64 {
 }
 
 #[test]
-fn a_client_that_reads_nothing_costs_no_memory_and_misses_nothing() {
+fn a_slow_reader_costs_no_memory_and_gets_every_event() {
     // Twenty messages of one megabyte, without pauses.
     let big = json!({"type": "turn", "chunk": 4096, "content": [{"text": "x".repeat(1 << 20)}]});
     let stage = Stage::scripted(&vec![big; 20]);
@@ -75,7 +75,7 @@ fn messages_in(file: &std::path::Path) -> usize {
 }
 
 #[test]
-fn a_signal_is_heard_while_nobody_reads() {
+fn a_signal_ends_the_program_although_nobody_reads() {
     let big = json!({"type": "turn", "chunk": 4096, "content": [{"text": "x".repeat(1 << 20)}]});
     let stage = Stage::scripted(&[big]);
     let command = &mut stage.command(&["--mode", "rpc", "--script", "script.jsonl"]);
@@ -91,7 +91,7 @@ fn a_signal_is_heard_while_nobody_reads() {
 }
 
 #[test]
-fn signals_end_the_program_and_the_session_is_kept() {
+fn signals_end_the_program_and_save_the_session() {
     for (signal, code) in [(Signal::INT, 130), (Signal::TERM, 143), (Signal::HUP, 143)] {
         let (server, told) = silent();
         let stage = Stage::served(&server);
@@ -176,7 +176,7 @@ fn states() -> Vec<State> {
 }
 
 #[test]
-fn commands_are_answered_in_every_state_and_what_goes_on_can_be_ended() {
+fn commands_are_answered_in_every_state_and_abort_works() {
     for State { name, script, settings, reach } in states() {
         let stage = Stage::scripted(&script);
         stage.write("home/agent/settings.json", settings);
@@ -210,7 +210,7 @@ fn commands_are_answered_in_every_state_and_what_goes_on_can_be_ended() {
 }
 
 #[test]
-fn the_end_of_stdin_in_every_state_leaves_a_session_that_opens() {
+fn the_end_of_stdin_leaves_a_loadable_session_in_every_state() {
     for State { name, script, settings, reach } in states() {
         let stage = Stage::scripted(&script);
         stage.write("home/agent/settings.json", settings);
@@ -230,7 +230,7 @@ fn the_end_of_stdin_in_every_state_leaves_a_session_that_opens() {
 }
 
 #[test]
-fn the_events_are_those_of_json_mode() {
+fn rpc_events_equal_those_of_json_mode() {
     let script = [
         json!({"type": "turn", "content": [{"thinking": "hm"}, {"text": "A"},
             {"toolCall": {"name": "ls", "arguments": {}}},
@@ -311,7 +311,7 @@ fn merged(frames: Vec<Value>) -> Vec<Value> {
 }
 
 #[test]
-fn too_many_commands_at_work_are_refused_and_the_others_end_well() {
+fn too_many_running_commands_are_refused_and_the_others_finish() {
     let stage = Stage::scripted(&[]);
     let mut client = Client::scripted(&stage, &[]);
     let ids: Vec<Value> = (0..150).map(|_| client.begin("bash", json!({"command": "sleep 1000"}))).collect();
@@ -327,7 +327,7 @@ fn too_many_commands_at_work_are_refused_and_the_others_end_well() {
 }
 
 #[test]
-fn a_line_above_64_mb_is_refused_without_being_held() {
+fn a_line_above_64_mb_is_refused_without_buffering_it() {
     let stage = Stage::scripted(&[]);
     let mut client = Client::scripted(&stage, &[]);
     let piece = vec![b'x'; 1 << 20];
@@ -344,7 +344,7 @@ fn a_line_above_64_mb_is_refused_without_being_held() {
 }
 
 #[test]
-fn settings_that_change_the_flow_are_as_if_nobody_had_set_them() {
+fn settings_that_change_the_flow_are_ignored() {
     let list = json!({"ops": [{"op": "init", "list": [{"phase": "p", "items": ["write tests"]}]}]});
     let stage = Stage::scripted(&[call("A", "todo", list), text("B"), text("C"), text("D"), text("E")]);
     let settings = json!({"todo": {"reminders": false}, "async": {"enabled": true},
@@ -362,7 +362,7 @@ fn settings_that_change_the_flow_are_as_if_nobody_had_set_them() {
 }
 
 #[test]
-fn warnings_are_events_and_what_ends_the_start_is_told_on_stderr() {
+fn warnings_are_events_and_startup_errors_go_to_stderr() {
     let stage = Stage::scripted(&[]);
     stage.write("home/agent/settings.json", r#"{"speed": 1}"#);
     let mut client = Client::scripted(&stage, &["--verbose"]);

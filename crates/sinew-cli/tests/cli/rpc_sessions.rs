@@ -36,7 +36,7 @@ fn header(file: &PathBuf) -> Value {
 }
 
 #[test]
-fn a_new_session_begins_empty_and_the_old_one_is_found_again() {
+fn a_new_session_is_empty_and_the_old_one_can_be_loaded() {
     let stage = repeating();
     let mut client = Client::scripted(&stage, &[]);
     client.prompt("first");
@@ -67,7 +67,7 @@ fn a_new_session_begins_empty_and_the_old_one_is_found_again() {
 }
 
 #[test]
-fn a_branch_ends_before_a_message_and_a_fork_has_everything() {
+fn a_branch_ends_before_its_message_and_a_fork_copies_everything() {
     let stage = repeating();
     let mut client = Client::scripted(&stage, &[]);
     client.prompt("one");
@@ -91,7 +91,7 @@ fn a_branch_ends_before_a_message_and_a_fork_has_everything() {
 }
 
 #[test]
-fn a_fork_at_an_entry_ends_before_it_and_a_clone_where_the_session_stands() {
+fn a_fork_ends_before_its_entry_and_a_clone_at_the_current_one() {
     for flags in [&[][..], &["--no-session"]] {
         let stage = repeating();
         let mut client = Client::scripted(&stage, flags);
@@ -128,7 +128,7 @@ fn a_fork_at_an_entry_ends_before_it_and_a_clone_where_the_session_stands() {
 }
 
 #[test]
-fn what_waits_is_given_back_and_never_said() {
+fn cleared_queue_messages_are_returned_and_not_sent() {
     let sleep = json!({"command": "touch begun; sleep 1000"});
     let stage = Stage::scripted(&[call("A", "bash", sleep), text("B")]);
     let mut client = Client::scripted(&stage, &[]);
@@ -183,7 +183,7 @@ fn the_tree_shows_every_branch_and_can_be_walked() {
 }
 
 #[test]
-fn a_load_that_fails_leaves_the_session_at_work() {
+fn a_failed_load_keeps_the_current_session() {
     let stage = repeating();
     let other = Stage::scripted(&[json!({"type": "fault", "kind": "idle"})]);
     let mut holder = Client::scripted(&other, &["--session", "held.jsonl"]);
@@ -210,7 +210,7 @@ fn a_load_that_fails_leaves_the_session_at_work() {
 }
 
 #[test]
-fn a_switch_ends_what_runs_and_clears_what_waits() {
+fn switching_sessions_ends_the_run_and_clears_the_queue() {
     let sleep = json!({"command": "touch begun; sleep 1000"});
     let stage = Stage::scripted(&[call("A", "bash", sleep), text("B")]);
     let mut client = Client::scripted(&stage, &[]);
@@ -233,7 +233,7 @@ fn a_switch_ends_what_runs_and_clears_what_waits() {
 }
 
 #[test]
-fn a_session_in_memory_leaves_no_file() {
+fn an_in_memory_session_writes_no_file() {
     let stage = repeating();
     let mut client = Client::scripted(&stage, &["--no-session"]);
     client.prompt("one");
@@ -275,7 +275,7 @@ fn secrets_stay_out_of_every_session() {
 }
 
 #[test]
-fn a_title_comes_where_it_is_asked_for() {
+fn titles_are_generated_on_request() {
     let title = json!({"type": "turn", "lane": "title", "content": [{"text": "A Title"}]});
     let stage = Stage::scripted(&[title, text("answer"), text("more")]);
     let mut client = Client::scripted(&stage, &[]);

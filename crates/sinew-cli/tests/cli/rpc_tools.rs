@@ -24,7 +24,7 @@ fn calls(names: &[(&str, Value)]) -> Value {
 }
 
 #[test]
-fn a_clients_tool_runs_with_updates_and_its_result_reaches_the_model() {
+fn a_client_tool_sends_updates_and_its_result_reaches_the_model() {
     let stage = Stage::scripted(&[calls(&[("a", json!({"n": 1})), ("b", json!({}))]), text("done")]);
     let mut client = Client::scripted(&stage, &[]);
     assert_eq!(client.data("set_host_tools", json!({"tools": [tool("a"), tool("b")]})), json!({"names": ["a", "b"]}));
@@ -55,7 +55,7 @@ fn a_clients_tool_runs_with_updates_and_its_result_reaches_the_model() {
 }
 
 #[test]
-fn the_next_list_replaces_the_tools_and_the_next_turn_has_them() {
+fn a_new_list_replaces_client_tools_from_the_next_turn_on() {
     let expect =
         |tools: &[&str], content: Value| json!({"type": "turn", "expect": {"tools": tools}, "content": content});
     let called = |name: &str| json!([{"toolCall": {"name": name, "arguments": {}}}]);
@@ -92,7 +92,7 @@ fn the_next_list_replaces_the_tools_and_the_next_turn_has_them() {
 }
 
 #[test]
-fn tools_that_cannot_be_used_are_refused_and_the_old_ones_stay() {
+fn invalid_client_tools_are_refused_and_the_old_ones_stay() {
     let stage = Stage::scripted(&[]);
     let mut client = Client::scripted(&stage, &[]);
     client.data("set_host_tools", json!({"tools": [tool("old")]}));
@@ -121,7 +121,7 @@ fn tools_that_cannot_be_used_are_refused_and_the_old_ones_stay() {
 }
 
 #[test]
-fn an_abort_takes_back_a_call_that_nobody_answered() {
+fn an_abort_cancels_an_unanswered_client_call() {
     let stage = Stage::scripted(&[calls(&[("a", json!({}))]), text("B")]);
     let mut client = Client::scripted(&stage, &[]);
     client.data("set_host_tools", json!({"tools": [tool("a")]}));
@@ -140,7 +140,7 @@ fn an_abort_takes_back_a_call_that_nobody_answered() {
 }
 
 #[test]
-fn the_end_of_stdin_rejects_calls_and_questions_that_wait() {
+fn the_end_of_stdin_rejects_pending_calls_and_questions() {
     for (name, frame, arguments) in [
         ("a", "host_tool_call", json!({})),
         ("ask", "extension_ui_request", json!({"questions": [{"question": "Why?"}]})),
@@ -196,7 +196,7 @@ fn questions_reach_the_user_and_answers_the_model() {
 }
 
 #[test]
-fn a_question_without_an_answer_is_taken_back_when_its_time_is_up() {
+fn an_unanswered_question_is_cancelled_after_its_timeout() {
     let questions = json!({"questions": [
         {"question": "Which?", "options": [{"label": "x"}, {"label": "y"}], "recommended": 1}]});
     let stage = Stage::scripted(&[call("", "ask", questions), text("B")]);
@@ -213,7 +213,7 @@ fn a_question_without_an_answer_is_taken_back_when_its_time_is_up() {
 }
 
 #[test]
-fn a_permission_that_asks_is_the_users_to_give() {
+fn permission_requests_reach_the_client() {
     let run = |name: &str| call("", "bash", json!({"command": format!("echo {name}")}));
     let stage = Stage::scripted(&[run("one"), run("two"), run("three"), text("B")]);
     stage.write("home/agent/settings.json", r#"{"permissions": {"ask": ["bash(*)"]}}"#);

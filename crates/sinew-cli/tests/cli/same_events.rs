@@ -107,7 +107,7 @@ fn kept(stage: &Stage) -> Vec<Value> {
 }
 
 #[test]
-fn one_script_is_the_same_story_in_every_mode_044() {
+fn every_mode_reports_the_same_events_for_one_script() {
     let json_stage = stage();
     let ran = json_stage.play(&["--mode", "json", "go"]);
     let lines: Vec<Value> = ran.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();

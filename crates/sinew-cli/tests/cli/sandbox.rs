@@ -67,14 +67,14 @@ fn workspace_lets_programs_and_tools_write_the_project_only() {
 }
 
 #[test]
-fn refusals_of_the_network_name_the_address() {
+fn network_refusals_name_the_address() {
     let stage = Stage::new();
     let told = bash(&stage, "exec 3<>/dev/tcp/127.0.0.1/9", &["--sandbox", "workspace"]);
     assert!(told.contains("The sandbox (workspace) refused a connection to 127.0.0.1:9"), "{told}");
 }
 
 #[test]
-fn a_rule_that_denies_files_closes_them_to_every_program() {
+fn a_deny_rule_for_files_applies_to_every_program() {
     let stage = Stage::new();
     stage.write("project/.env", "TOKEN=1234");
     stage.write("project/deep/.env", "TOKEN=1234");
@@ -101,7 +101,7 @@ fn a_rule_that_denies_files_closes_them_to_every_program() {
 }
 
 #[test]
-fn a_project_tightens_the_sandbox_and_does_not_loosen_it() {
+fn a_project_can_tighten_but_not_loosen_the_sandbox() {
     let (stage, outside) = (Stage::new(), elsewhere());
     let command = format!("touch {}/file", outside.path().display());
     let is_closed = |stage: &Stage, args: &[&str]| {
@@ -124,7 +124,7 @@ fn a_project_tightens_the_sandbox_and_does_not_loosen_it() {
 }
 
 #[test]
-fn a_sandbox_that_cannot_be_made_ends_the_program_before_anything_runs() {
+fn an_unavailable_sandbox_ends_the_program_before_anything_runs() {
     let stage = Stage::scripted(&[call("A", "bash", json!({"command": "touch ran"})), text("B")]);
     for (args, expect) in
         [(&["--sandbox", "workspace", "--cwd", "/"][..], "too wide"), (&["--sandbox", "some"], "unknown mode")]
@@ -169,7 +169,7 @@ fn tree(folder: &Path) -> Vec<String> {
 }
 
 #[test]
-fn no_command_writes_in_plan_mode() {
+fn commands_cannot_write_in_plan_mode() {
     for command in WRITES {
         let changed = |args: &[&str]| {
             let stage = Stage::new();
@@ -215,7 +215,7 @@ fn planning(stage: &Stage) -> Client {
 }
 
 #[test]
-fn the_user_decides_what_becomes_of_a_plan() {
+fn the_user_accepts_or_rejects_a_plan() {
     for (answer, made, mode) in [
         ("Run it", true, "none"),
         ("Change it", false, "plan"),
@@ -261,7 +261,7 @@ fn the_doctor_names_what_is_enforced_and_what_is_wrong() {
 }
 
 #[test]
-fn a_person_lets_a_refused_command_run_outside() {
+fn a_user_can_allow_a_refused_command_outside_the_sandbox() {
     for (answer, outside) in [(json!({"confirmed": true}), true), (json!({"confirmed": false}), false)] {
         let (stage, folder) = (Stage::new(), elsewhere());
         let file = folder.path().join("file");
@@ -282,7 +282,7 @@ fn a_person_lets_a_refused_command_run_outside() {
 }
 
 #[test]
-fn rules_and_settings_decide_about_running_outside_without_a_person() {
+fn without_a_user_rules_and_settings_decide_about_running_outside() {
     let (stage, folder) = (Stage::new(), elsewhere());
     let file = folder.path().join("file");
     let command = format!("touch {}", file.display());

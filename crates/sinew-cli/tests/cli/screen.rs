@@ -19,7 +19,7 @@ fn start(stage: &Stage) -> Terminal {
 }
 
 #[test]
-fn a_signal_at_any_byte_of_the_start_leaves_a_clean_terminal() {
+fn a_signal_at_any_byte_of_the_startup_leaves_a_clean_terminal() {
     let stage = Stage::scripted(&[answer("ok")]);
     let signals = [(Signal::TERM, 143), (Signal::HUP, 143), (Signal::INT, 130)];
     let cases = [0, 1, 9, 30, 60, 120, 240].into_iter().flat_map(|bytes| signals.map(|signal| (bytes, signal)));
@@ -156,7 +156,7 @@ fn script() -> Vec<Value> {
 }
 
 #[test]
-fn json_rpc_linear_and_the_screen_agree_on_a_session() {
+fn json_rpc_linear_and_screen_modes_produce_the_same_session() {
     let stage = || {
         let stage = Stage::scripted(&script());
         stage.write("project/a.txt", "old\n");
@@ -222,7 +222,7 @@ fn json_rpc_linear_and_the_screen_agree_on_a_session() {
 }
 
 #[test]
-fn all_output_of_a_tool_is_in_the_view_and_the_transcript_is_as_before() {
+fn the_viewer_shows_all_tool_output_and_leaves_the_transcript_unchanged() {
     let stage = Stage::scripted(&[call("bash", json!({"command": "seq 200"})), answer("Done.")]);
     let mut terminal = start(&stage);
     enter(&mut terminal, "go");
@@ -241,7 +241,7 @@ fn all_output_of_a_tool_is_in_the_view_and_the_transcript_is_as_before() {
 }
 
 #[test]
-fn a_session_is_handed_over_planned_and_moved() {
+fn handoff_plan_and_move_work_on_a_session() {
     let stage = Stage::scripted(&[answer("one"), answer("two")]);
     // The absolute path is valid in the other directory too.
     let script = stage.project().join("script.jsonl");
@@ -302,7 +302,7 @@ fn logs_in(oauth: &Value, confirm: impl FnOnce(&mut Terminal)) {
 }
 
 #[test]
-fn a_login_by_code_shows_the_code_in_a_panel() {
+fn a_device_code_login_shows_the_code_in_a_panel() {
     let server = device_server();
     let oauth = json!({"deviceUrl": server.url(), "tokenUrl": server.url(), "clientId": "c"});
     logs_in(&oauth, |terminal| {
@@ -311,7 +311,7 @@ fn a_login_by_code_shows_the_code_in_a_panel() {
 }
 
 #[test]
-fn a_login_by_browser_takes_the_address_that_the_browser_ended_at() {
+fn a_browser_login_accepts_the_pasted_redirect_url() {
     let server = Server::start(|_| Reply::json(200, &tokens()));
     let oauth = json!({"authorizeUrl": "https://login.test/authorize", "tokenUrl": server.url(), "clientId": "c"});
     logs_in(&oauth, |terminal| {
@@ -332,7 +332,7 @@ fn a_login_by_browser_takes_the_address_that_the_browser_ended_at() {
 }
 
 #[test]
-fn nothing_of_a_session_is_seen_in_the_next_one() {
+fn a_new_session_shows_nothing_of_the_previous_one() {
     let touch = || call("bash", json!({"command": "touch made"}));
     let stage = Stage::scripted(&[touch(), answer("The first."), touch(), answer("never")]);
     stage.write("home/agent/settings.json", r#"{"permissions": {"ask": ["bash(*)"]}, "tui": {"approvalDelayMs": 0}}"#);

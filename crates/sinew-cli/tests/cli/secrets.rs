@@ -66,7 +66,7 @@ fn kept(stage: &Stage, server: &Server, ran: &Ran, value: &str) {
 }
 
 #[test]
-fn own_keys_are_hidden_always_and_marks_hold_after_a_resume() {
+fn own_keys_are_always_hidden_and_placeholders_survive_a_resume() {
     let server = curious();
     let stage = stage(&server, json!({}));
     let ran = stage.run(&["-p", &format!("my key is {KEY}")]);
@@ -81,7 +81,7 @@ fn own_keys_are_hidden_always_and_marks_hold_after_a_resume() {
 }
 
 #[test]
-fn more_is_hidden_where_the_settings_say_so() {
+fn settings_hide_additional_values() {
     let value = "value-of-a-variable";
     for (enabled, hidden) in [(true, true), (false, false)] {
         let server = curious();
@@ -104,7 +104,7 @@ fn more_is_hidden_where_the_settings_say_so() {
 }
 
 #[test]
-fn no_artifact_has_a_value() {
+fn artifacts_contain_no_secrets() {
     let command = "key=$(cat key.txt); for i in $(seq 5000); do echo \"$i $key\"; done";
     let server = Server::start(move |request| {
         let asked = request.json()["messages"].as_array().unwrap().last().unwrap()["role"] == "user";
@@ -126,7 +126,7 @@ fn no_artifact_has_a_value() {
 }
 
 #[test]
-fn an_entry_of_the_project_counts_before_the_users_and_both_before_variables() {
+fn project_secrets_override_user_secrets_and_both_override_variables() {
     let server = curious();
     let stage = stage(&server, json!({"secrets": {"enabled": true}}));
     let entry = |value: &str, stands: &str| json!({"type": "plain", "content": value, "mode": "replace", "replacement": stands});
@@ -194,7 +194,7 @@ const SOURCES: &[Source] = &[
 ];
 
 impl Source {
-    /// Creates a stage whose script contains the key in every way: unmasked in thoughts, texts and arguments, and in
+    /// Creates a stage whose script contains the key in every way: unmasked in thinking, texts and arguments, and in
     /// the output of a command.
     fn stage(&self) -> Stage {
         let read = "cat key.txt; echo; cat key.txt >&2; false";
@@ -224,7 +224,7 @@ fn hidden(text: &str, what: &str) {
 }
 
 #[test]
-fn no_key_of_a_provider_is_printed_in_any_mode() {
+fn provider_keys_are_not_printed_in_any_mode() {
     for source in SOURCES {
         for args in [&["-p"][..], &["-p", "--verbose"], &["--mode", "json"]] {
             let stage = source.stage();
@@ -244,7 +244,7 @@ fn no_key_of_a_provider_is_printed_in_any_mode() {
 }
 
 #[test]
-fn no_key_of_a_provider_stands_in_a_page() {
+fn exported_pages_contain_no_provider_keys() {
     for source in SOURCES {
         let stage = source.stage();
         // The session is from a run that did not know the key.
@@ -268,7 +268,7 @@ const LOOK: &str = r#"p=$$; { env; while [ "$p" -gt 1 ] && [ -r /proc/$p/environ
 
 #[cfg(target_os = "linux")]
 #[test]
-fn no_key_of_a_provider_is_in_the_memory_that_the_system_shows() {
+fn proc_files_contain_no_provider_keys() {
     for source in SOURCES {
         let stage = source.stage();
         stage.write(
@@ -290,7 +290,7 @@ fn no_key_of_a_provider_is_in_the_memory_that_the_system_shows() {
 }
 
 #[test]
-fn no_key_of_a_provider_reaches_a_client() {
+fn rpc_clients_get_no_provider_keys() {
     for source in SOURCES {
         let stage = source.stage();
         let mut client = Client::of(source.command(&stage, &["--mode", "rpc"]));

@@ -94,7 +94,7 @@ fn an_interrupt_while_the_session_is_read_returns_the_text() {
 }
 
 #[test]
-fn a_text_that_waits_for_the_session_is_sent_once() {
+fn a_text_queued_for_the_session_is_sent_once() {
     let stage = Stage::scripted(&[answer("It is fine.")]);
     let history = stage.pipe("home/agent/history.jsonl");
     let mut terminal = Terminal::start(&stage, &["--script", "script.jsonl"], SIZE);
@@ -227,7 +227,7 @@ fn a_prompt_stays_in_the_session_when_a_hook_refuses_a_new_one() {
 }
 
 #[test]
-fn a_copy_of_a_session_begins_at_the_place_that_was_gone_to() {
+fn a_forked_session_starts_at_the_selected_entry() {
     let stage = Stage::scripted(&[answer("The first."), answer("The second."), answer("The third.")]);
     let mut terminal = Terminal::start(&stage, &["--script", "script.jsonl"], SIZE);
     terminal.until(|rows| has(rows, "ready"));

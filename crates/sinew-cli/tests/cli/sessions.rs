@@ -14,7 +14,7 @@ fn answering() -> Stage {
 }
 
 #[test]
-fn continue_goes_on_with_the_last_session_of_the_folder() {
+fn continue_resumes_the_last_session_of_the_directory() {
     let stage = answering();
     assert_eq!(stage.play(&["-p", "one"]).code, Some(0));
     assert_eq!(stage.play(&["-p", "-c", "two"]).code, Some(0));
@@ -24,7 +24,7 @@ fn continue_goes_on_with_the_last_session_of_the_folder() {
 }
 
 #[test]
-fn continue_goes_on_with_the_session_of_the_terminal() {
+fn continue_resumes_the_session_of_the_terminal() {
     let stage = answering();
     let play = |pane: &str, args: &[&str]| {
         let mut command = stage.command(&[&["--script", "script.jsonl", "-p"], args].concat());
@@ -41,7 +41,7 @@ fn continue_goes_on_with_the_session_of_the_terminal() {
 }
 
 #[test]
-fn a_session_is_found_by_a_part_of_its_id() {
+fn a_session_is_found_by_part_of_its_id() {
     let stage = answering();
     let folder = stage.agent().join("sessions").join(sinew_session::folder_name(&stage.project()));
     std::fs::create_dir_all(&folder).unwrap();
@@ -67,7 +67,7 @@ fn a_session_is_found_by_a_part_of_its_id() {
 }
 
 #[test]
-fn a_session_of_another_project_is_not_taken_over() {
+fn resume_refuses_a_session_of_another_project() {
     let stage = answering();
     assert_eq!(stage.play(&["-p", "one"]).code, Some(0));
     let name = stage.files()[0].file_stem().unwrap().to_string_lossy().into_owned();
@@ -83,7 +83,7 @@ fn a_session_of_another_project_is_not_taken_over() {
 }
 
 #[test]
-fn flags_say_where_a_session_is_kept() {
+fn flags_choose_where_a_session_is_saved() {
     let stage = answering();
     assert_eq!(stage.play(&["-p", "--no-session", "go"]).code, Some(0));
     assert_eq!(stage.files().len(), 0);
@@ -94,7 +94,7 @@ fn flags_say_where_a_session_is_kept() {
 }
 
 #[test]
-fn the_list_of_tasks_goes_on_with_the_session() {
+fn the_todo_list_is_resumed_with_the_session() {
     let init = json!({"ops": [{"op": "init", "list": [{"phase": "P", "items": ["write", "check"]}]}]});
     let stage = Stage::scripted(&[call("A", "todo", init), text("B")]);
     stage.write("home/agent/settings.json", "{\"todo\": {\"reminders\": false}}");
@@ -120,7 +120,7 @@ fn a_damaged_file_is_moved_aside() {
 }
 
 #[test]
-fn what_is_listed_carries_nothing_that_a_terminal_obeys() {
+fn session_lists_contain_no_terminal_escapes() {
     let stage = answering();
     let folder = "d\u{1b}[31m";
     std::fs::create_dir(stage.project().join(folder)).unwrap();
@@ -136,7 +136,7 @@ fn what_is_listed_carries_nothing_that_a_terminal_obeys() {
 }
 
 #[test]
-fn a_home_that_cannot_be_written_keeps_the_session_in_memory() {
+fn a_read_only_home_keeps_the_session_in_memory() {
     let stage = answering();
     stage.write("file", "");
     let mut command = stage.command(&["--script", "script.jsonl", "-p", "go"]);
@@ -163,7 +163,7 @@ fn a_session_in_use_can_be_forked() {
 }
 
 #[test]
-fn a_folder_of_sessions_is_listed_and_searched_and_its_pictures_are_kept() {
+fn a_sessions_directory_is_listed_and_searched_and_keeps_its_images() {
     let stage = answering();
     assert_eq!(stage.play(&["-p", "--session-dir", "kept", "go"]).code, Some(0));
     assert_eq!(stage.run(&["sessions", "list"]).stdout, "No sessions found\n");
@@ -188,7 +188,7 @@ fn a_folder_of_sessions_is_listed_and_searched_and_its_pictures_are_kept() {
 }
 
 #[test]
-fn help_of_a_command_speaks_of_it() {
+fn help_of_a_subcommand_describes_it() {
     let stage = answering();
     for words in [&["sessions", "--help"][..], &["sessions"]] {
         let ran = stage.run(words);
@@ -198,7 +198,7 @@ fn help_of_a_command_speaks_of_it() {
 }
 
 #[test]
-fn a_picture_that_is_gone_is_told_of_in_every_mode() {
+fn a_missing_image_is_reported_in_every_mode() {
     let image = json!({"type": "image", "data": format!("blob:sha256:{}", "0".repeat(64)), "mimeType": "image/png"});
     for (mode, args) in [("text", ["-p"].as_slice()), ("json", &["-p", "--mode", "json"])] {
         let stage = Stage::scripted(&[text("one")]);

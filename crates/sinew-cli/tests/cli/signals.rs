@@ -30,14 +30,14 @@ fn ends_with(signal: Signal, code: i32) {
 }
 
 #[test]
-fn signals_end_the_run_and_the_session_is_kept() {
+fn signals_end_the_run_and_save_the_session() {
     ends_with(Signal::INT, 130);
     ends_with(Signal::TERM, 143);
     ends_with(Signal::HUP, 143);
 }
 
 #[test]
-fn nothing_that_ignores_a_signal_holds_the_end() {
+fn commands_that_ignore_signals_do_not_delay_the_exit() {
     let deaf = |mark: &str| {
         format!("trap '' TERM HUP INT; echo $$ > {mark}.new; mv {mark}.new {mark}; sleep 1000; sleep 1000")
     };

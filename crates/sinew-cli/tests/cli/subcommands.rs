@@ -3,7 +3,7 @@
 use crate::stage::{Stage, text};
 
 #[test]
-fn a_setting_goes_back_to_its_default() {
+fn unset_restores_the_default_of_a_setting() {
     let stage = Stage::new();
     let file = "home/agent/settings.json";
     let before = "{\n  // mine\n  \"maxTurns\": 7,\n  \"retry\": {\n    \"maxRetries\": 1\n  }\n}\n";
@@ -51,7 +51,7 @@ fn sessions_are_removed_with_their_files() {
 }
 
 #[test]
-fn a_misspelt_command_is_answered_with_the_nearest_one() {
+fn a_misspelled_command_suggests_the_nearest_one() {
     let stage = Stage::scripted(&[text("one")]);
     for (words, near) in [
         (&["sesions", "list"][..], "sinew sesions list: unknown command; did you mean sinew sessions?"),

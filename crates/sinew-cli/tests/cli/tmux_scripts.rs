@@ -101,7 +101,7 @@ fn an_answer_appears_once_when_resized_during_streaming() {
 }
 
 #[test]
-fn many_resizes_at_once_end_in_a_correct_screen() {
+fn many_resizes_at_once_produce_a_correct_screen() {
     for size in SIZES {
         let (_server, stage) = in_halves(144, "");
         let mut tmux = Tmux::start(&stage, &[], size);
@@ -205,7 +205,7 @@ fn a_command_shows_its_tail_while_the_size_changes() {
 }
 
 #[test]
-fn an_edit_shows_its_difference_and_a_read_its_row() {
+fn an_edit_shows_its_diff_and_a_read_its_row() {
     let lines = [
         call("read", json!({"path": "a.txt"})),
         call("edit", json!({"path": "a.txt", "edits": [{"oldText": "old", "newText": "new"}]})),
@@ -446,7 +446,7 @@ fn set_private(folder: &std::path::Path) {
 }
 
 #[test]
-fn the_title_tells_the_state() {
+fn the_title_shows_the_state() {
     at_each_size(
         || with_pipe(&[waiting(), answer("It is done.")]),
         &[],

@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::stage::{Stage, call, finish, messages, text};
 
 #[test]
-fn a_command_runs_and_gets_no_key() {
+fn commands_run_without_provider_keys() {
     let script = "yes | head -2; printf '%s|' \"$ANTHROPIC_API_KEY\" \"$MY_TOKEN\" \"$GH_TOKEN\" \"$PLAIN\"; echo end";
     let stage = Stage::scripted(&[call("A", "bash", json!({"command": script})), text("B")]);
     let mut command = stage.command(&["--script", "script.jsonl", "-p", "go"]);
@@ -20,7 +20,7 @@ fn a_command_runs_and_gets_no_key() {
 }
 
 #[test]
-fn settings_say_which_variables_commands_get() {
+fn settings_choose_the_variables_of_commands() {
     let script = "printf '%s|' \"$ANTHROPIC_API_KEY\" \"$GH_TOKEN\" \"$MY_TOKEN\" \"$MINE\" \"$OF_FILE\"; echo end";
     let stage = Stage::scripted(&[call("A", "bash", json!({"command": script})), text("B")]);
     let settings = json!({"env": {"passThrough": ["MY_TOKEN", "ANTHROPIC_API_KEY"], "MINE": "set"}});
@@ -35,7 +35,7 @@ fn settings_say_which_variables_commands_get() {
 }
 
 #[test]
-fn settings_name_paths_in_the_home_of_the_user() {
+fn settings_expand_tilde_paths() {
     let stage = Stage::scripted(&[call("A", "bash", json!({"command": "echo ran"})), text("B")]);
     let settings = json!({"shellPath": "~/own-bash", "sessionDir": "~/kept"});
     stage.write("home/agent/settings.json", &settings.to_string());
@@ -55,7 +55,7 @@ fn settings_name_paths_in_the_home_of_the_user() {
 }
 
 #[test]
-fn the_ignore_file_of_the_user_holds_for_searches() {
+fn the_users_ignore_file_applies_to_searches() {
     let stage = Stage::scripted(&[
         call("A", "find", json!({"pattern": "*.txt", "sort": "path"})),
         call("B", "grep", json!({"pattern": "needle", "glob": "*.txt", "mode": "files"})),
@@ -84,7 +84,7 @@ fn a_command_ends_with_the_program() {
 }
 
 #[test]
-fn open_items_are_told_and_the_answer_stands_once_unless_the_user_wants_reminders() {
+fn open_todo_items_are_reported_and_reminders_are_optional() {
     let list = json!({"ops": [{"op": "init", "list": [{"phase": "p", "items": ["write tests", "run them"]}]}]});
     let stage = Stage::scripted(&[call("A", "todo", list), text("B"), text("C"), text("D"), text("E")]);
     let open = "Warning: these items of the list are still open: write tests; run them\n";
@@ -101,7 +101,7 @@ fn open_items_are_told_and_the_answer_stands_once_unless_the_user_wants_reminder
 }
 
 #[test]
-fn settings_reach_the_tools() {
+fn settings_are_passed_to_the_tools() {
     let stage = Stage::scripted(&[
         call("A", "read", json!({"path": "a"})),
         call("B", "edit", json!({"input": "@a#2a61ecbf\nreplace 1\n|x"})),
@@ -126,7 +126,7 @@ fn settings_reach_the_tools() {
 }
 
 #[test]
-fn edits_of_one_file_in_one_turn_all_land() {
+fn all_edits_of_one_file_in_one_turn_apply() {
     let edit = |old: &str, new: &str| json!({"toolCall": {"name": "edit", "arguments": {"path": "a", "oldText": old, "newText": new}}});
     let edits = json!({"type": "turn", "content": [
         edit("one", "1"), edit("two", "2"), edit("1\n2", "1\nand\n2"), edit("three", "3")]});
@@ -138,7 +138,7 @@ fn edits_of_one_file_in_one_turn_all_land() {
 }
 
 #[test]
-fn an_edit_that_can_only_fail_is_ended_while_it_comes() {
+fn an_edit_that_cannot_succeed_is_aborted_while_streaming() {
     let long = "x".repeat(4_000);
     // A failing call would take five seconds to arrive completely.
     let edit = |path: &str, old: &str, delay: u32| {

@@ -41,7 +41,7 @@ fn a_project_does_not_change_commands_unless_trusted() {
 }
 
 #[test]
-fn files_that_start_programs_are_named_once() {
+fn files_that_start_programs_are_reported_once() {
     let stage = Stage::scripted(&[text("B")]);
     stage.write("project/.sinew/hooks.json", r#"{"hooks": []}"#);
     stage.write("project/.mcp.json", "{}");
@@ -55,7 +55,7 @@ fn files_that_start_programs_are_named_once() {
 }
 
 #[test]
-fn an_answer_is_remembered_until_a_file_changes() {
+fn a_trust_answer_is_remembered_until_a_file_changes() {
     let hooks = |script: &str| {
         let hook = json!({"event": "agent_start", "shell": true, "command": script});
         json!({"hooks": [hook]}).to_string()
@@ -96,7 +96,7 @@ fn with_env(home: &str, project: &str, args: &[&str]) -> (Ran, String) {
 }
 
 #[test]
-fn a_project_sets_keys_and_proxies_and_nothing_else() {
+fn env_files_of_a_project_set_only_keys_and_proxies() {
     let hostile = "\u{feff}PATH=/evil\r\nSINEW_HOME=/evil\r\nLD_PRELOAD=/evil.so\r\nOPENAI_BASE_URL=/evil\r\n\
         export GEMINI_API_KEY=\"key-of-project\"\r\nhttps_proxy='http://proxy:1'\r\nMINE=/evil\r\nBAD\0=1\r\n";
     let (ran, seen) = with_env("", hostile, &[]);
@@ -111,7 +111,7 @@ fn a_project_sets_keys_and_proxies_and_nothing_else() {
 }
 
 #[test]
-fn the_file_of_the_user_sets_what_is_unset() {
+fn the_users_env_file_sets_only_unset_variables() {
     let (ran, seen) =
         with_env("MINE=mine\nPATH=/evil\nGEMINI_API_KEY=user-key\n", "GEMINI_API_KEY=project-key", &["--trust"]);
     ended_well(&ran);
@@ -123,7 +123,7 @@ fn the_file_of_the_user_sets_what_is_unset() {
 }
 
 #[test]
-fn files_without_an_end_or_a_line_do_not_hold_the_start() {
+fn endless_files_do_not_block_the_startup() {
     let (ran, _) = with_env("", &"A".repeat(10 << 20), &[]);
     assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""));
     let (ran, _) = with_env(&"A=1\n".repeat(4 << 20), "", &[]);
@@ -158,7 +158,7 @@ fn files_without_an_end_or_a_line_do_not_hold_the_start() {
 }
 
 #[test]
-fn links_out_of_a_project_are_read_only_where_it_is_trusted() {
+fn links_out_of_a_project_are_read_only_if_it_is_trusted() {
     let names = [
         "AGENTS.md",
         "CLAUDE.md",

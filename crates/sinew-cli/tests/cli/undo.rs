@@ -103,7 +103,7 @@ fn changes_of_every_tool_are_undone() {
 }
 
 #[test]
-fn turns_are_undone_from_the_last_one_on() {
+fn turns_are_undone_starting_with_the_last() {
     let stage = stage();
     let mut states = vec![tree(&stage.project())];
     for number in 1..=3 {
@@ -135,7 +135,7 @@ fn an_edit_of_the_user_between_turns_survives_and_is_named() {
 }
 
 #[test]
-fn files_that_changed_after_the_turn_are_overwritten_only_by_force() {
+fn files_changed_after_the_turn_are_overwritten_only_with_force() {
     let stage = stage();
     turn(&stage, &[bash("echo 1 > a")]);
     stage.write("project/a", "by the user\n");
@@ -160,7 +160,7 @@ fn a_turn_that_changed_nothing_is_named_and_no_earlier_one_is_undone() {
 }
 
 #[test]
-fn a_dry_run_and_a_selection_say_and_change_only_what_they_name() {
+fn a_dry_run_changes_nothing_and_a_selection_only_its_files() {
     let stage = stage();
     let before = tree(&stage.project());
     turn(&stage, &[bash("echo 1 > a; echo 2 > d/c; echo 3 > d/new")]);
@@ -192,7 +192,7 @@ fn a_session_without_turns_and_one_without_checkpoints_say_so() {
 }
 
 #[test]
-fn a_job_keeps_the_turn_open_and_later_writes_are_not_the_turns() {
+fn undo_includes_writes_of_background_jobs_of_the_turn() {
     let stage = stage();
     stage.write("home/agent/settings.json", &json!({"async": {"enabled": true}}).to_string());
     let job = json!({"command": "echo job > a; while [ ! -e go ]; do sleep 0.01; done", "background": true});
@@ -247,7 +247,7 @@ fn choose(terminal: &mut Terminal, digit: &str) {
 }
 
 #[test]
-fn the_screen_shows_the_plan_and_takes_a_selection() {
+fn the_undo_panel_shows_the_plan_and_accepts_a_selection() {
     let (stage, before) = scripted();
     let script = script_of(&stage);
     let mut terminal = Terminal::start(&stage, &["--script", &script], (100, 40));
@@ -280,7 +280,7 @@ fn the_screen_shows_the_plan_and_takes_a_selection() {
 }
 
 #[test]
-fn linear_mode_says_the_plan_and_asks() {
+fn linear_mode_prints_the_undo_plan_and_asks() {
     let (stage, before) = scripted();
     let script = script_of(&stage);
     let mut terminal = Terminal::start(&stage, &["--linear", "--script", &script], (100, 60));
@@ -304,7 +304,7 @@ fn linear_mode_says_the_plan_and_asks() {
 }
 
 #[test]
-fn programs_plan_undo_and_redo() {
+fn rpc_clients_can_plan_undo_and_redo() {
     let (stage, before) = scripted();
     let mut command = stage.command(&["--mode", "rpc", "--script", &script_of(&stage)]);
     command.stdin(std::process::Stdio::piped());
@@ -339,7 +339,7 @@ fn programs_plan_undo_and_redo() {
 }
 
 #[test]
-fn a_fork_and_the_command_line_undo_what_the_session_did() {
+fn a_fork_and_the_command_line_can_undo_turns_of_the_session() {
     let stage = stage();
     let before = tree(&stage.project());
     turn(&stage, &[bash("echo 1 > a; echo 2 > new")]);

@@ -14,7 +14,7 @@ fn start(stage: &Stage) -> Terminal {
 }
 
 #[test]
-fn vi_writes_changes_and_sends_by_its_own_keys() {
+fn vi_mode_inserts_edits_and_sends() {
     let stage = Stage::scripted(&[text("Fine."), text("Again.")]);
     stage.write("home/agent/settings.json", &json!({"tui": {"editor": "vi"}}).to_string());
     let mut terminal = start(&stage);

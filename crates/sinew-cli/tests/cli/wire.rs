@@ -78,7 +78,7 @@ fn flags_choose_tools_and_prompt() {
 }
 
 #[test]
-fn keys_come_in_their_order_and_are_shown_nowhere() {
+fn keys_are_used_in_order_and_never_shown() {
     let replies = (0..5).map(|_| chat(&json!({"content": "hi"}), "stop")).collect();
     let server = strict(replies);
     let stage = Stage::served(&server);
@@ -110,7 +110,7 @@ fn keys_come_in_their_order_and_are_shown_nowhere() {
 }
 
 #[test]
-fn a_command_that_fails_is_named() {
+fn a_failing_key_command_is_reported() {
     let server = strict(Vec::new());
     let stage = Stage::served(&server);
     let provider = json!({"baseUrl": server.url(), "apiKey": "!exit 7", "models": [{"id": "m"}]});

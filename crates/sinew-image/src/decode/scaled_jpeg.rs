@@ -45,7 +45,7 @@ mod tests {
     use crate::ImageFormat;
 
     #[test]
-    fn a_part_is_decoded_where_it_has_enough_pixels() {
+    fn a_scaled_decode_is_used_if_it_has_enough_pixels() {
         let samples = (0..1_001 * 802 * 3).map(|n| (n / 7 % 251) as u8).collect();
         let picture = Picture::new(1_001, 802, Channels::Rgb, samples).unwrap();
         let file = picture.encode(ImageFormat::Jpeg, 90, &CancelToken::never()).unwrap();

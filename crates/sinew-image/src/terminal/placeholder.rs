@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rows_number_their_first_cell() {
+    fn each_row_numbers_its_first_cell() {
         assert_eq!(row(0, 2), "\u{10EEEE}\u{305}\u{305}\u{10EEEE}");
         assert_eq!(row(3, 1), "\u{10EEEE}\u{310}\u{305}");
         assert_eq!((row(20, 5).as_str(), row(1, 0).as_str()), ("", ""));
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_goes_in_chunks_under_its_number() {
+    fn a_file_is_sent_in_chunks_with_its_id() {
         let sent = transmit(&[7; 4_000], 9);
         let parts: Vec<&str> = sent.split("\x1b\\").collect();
         assert!(parts[0].starts_with("\x1b_Ga=t,f=100,q=2,i=9,m=1;") && parts[1].starts_with("\x1b_Gm=0;"), "{sent}");

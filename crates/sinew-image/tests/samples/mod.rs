@@ -1,5 +1,5 @@
-//! Pictures for the tests, made by the encoders and by hand: no file of another project is kept here.
-#![allow(dead_code, reason = "every test file uses some of them")]
+//! Images for the tests, created by the encoders or byte by byte, without files of other projects.
+#![allow(dead_code, reason = "every test file uses only some of them")]
 
 use sinew_base::CancelToken;
 use sinew_image::{Channels, ImageFormat, Picture};
@@ -8,7 +8,7 @@ pub(crate) fn never() -> CancelToken {
     CancelToken::never()
 }
 
-/// A gradient with an edge, so that turns and mirrors all look different.
+/// Creates a gradient with an edge, which looks different after every rotation and reflection.
 pub(crate) fn picture(width: u32, height: u32, channels: Channels) -> Picture {
     let mut samples = Vec::new();
     for y in 0..height {
@@ -26,7 +26,7 @@ pub(crate) fn picture(width: u32, height: u32, channels: Channels) -> Picture {
     Picture::new(width, height, channels, samples).expect("a small picture is within the limits")
 }
 
-/// Noise that no encoder makes small.
+/// Creates noise, which no encoder compresses well.
 pub(crate) fn noise(width: u32, height: u32) -> Picture {
     let mut state = 0x2545_f491_4f6c_dd1d_u64;
     let mut next = || {
@@ -43,7 +43,7 @@ pub(crate) fn encoded(picture: &Picture, format: ImageFormat) -> Vec<u8> {
     picture.encode(format, 90, &never()).expect("a picture can be encoded")
 }
 
-/// EXIF data that states one orientation, in either byte order.
+/// Creates EXIF data with an orientation, in either byte order.
 pub(crate) fn exif(orientation: u16, big: bool) -> Vec<u8> {
     let short = |v: u16| if big { v.to_be_bytes() } else { v.to_le_bytes() };
     let long = |v: u32| if big { v.to_be_bytes() } else { v.to_le_bytes() };
@@ -60,7 +60,7 @@ pub(crate) fn exif(orientation: u16, big: bool) -> Vec<u8> {
     out
 }
 
-/// The JPEG with EXIF data behind its first mark.
+/// Returns the JPEG with EXIF data after its first marker.
 pub(crate) fn jpeg_with_exif(jpeg: &[u8], exif: &[u8]) -> Vec<u8> {
     let mut out = jpeg[..2].to_vec();
     out.extend([0xff, 0xe1]);
@@ -71,7 +71,7 @@ pub(crate) fn jpeg_with_exif(jpeg: &[u8], exif: &[u8]) -> Vec<u8> {
     out
 }
 
-/// A PNG chunk with its checksum.
+/// Creates a PNG chunk with its checksum.
 pub(crate) fn chunk(name: &[u8; 4], data: &[u8]) -> Vec<u8> {
     let mut crc = u32::MAX;
     for byte in name.iter().chain(data) {
@@ -87,7 +87,7 @@ pub(crate) fn chunk(name: &[u8; 4], data: &[u8]) -> Vec<u8> {
     out
 }
 
-/// A PNG whose rows are stored without compression.
+/// Creates a PNG whose rows are stored without compression.
 pub(crate) fn png(width: u32, height: u32, depth: u8, color: u8, extra: &[Vec<u8>], rows: &[u8]) -> Vec<u8> {
     let mut head = width.to_be_bytes().to_vec();
     head.extend(height.to_be_bytes());
@@ -112,7 +112,7 @@ pub(crate) fn png(width: u32, height: u32, depth: u8, color: u8, extra: &[Vec<u8
     out
 }
 
-/// A Windows bitmap with the common header of 40 bytes.
+/// Creates a Windows bitmap with the common header of 40 bytes.
 pub(crate) fn bmp(size: (i32, i32), bits: u16, compression: u32, palette: &[u8], data: &[u8]) -> Vec<u8> {
     let offset = 54 + palette.len() as u32;
     let mut out = b"BM".to_vec();
@@ -131,7 +131,7 @@ pub(crate) fn bmp(size: (i32, i32), bits: u16, compression: u32, palette: &[u8],
     out
 }
 
-/// A TIFF of one strip. `tags` are number and value, as 32-bit numbers.
+/// Creates a TIFF with one strip. `tags` are pairs of number and value, stored as 32-bit numbers.
 pub(crate) fn tiff(tags: &[(u16, u32)], data: &[u8]) -> Vec<u8> {
     let mut tags = tags.to_vec();
     tags.push((273, 8));
@@ -152,7 +152,7 @@ pub(crate) fn tiff(tags: &[(u16, u32)], data: &[u8]) -> Vec<u8> {
     out
 }
 
-/// One file of every format that is read, 24×16 pixels.
+/// Creates one file of every input format, with 24×16 pixels.
 pub(crate) fn every_format() -> Vec<(&'static str, Vec<u8>)> {
     let color = picture(24, 16, Channels::Rgb);
     let clear = picture(24, 16, Channels::Rgba);

@@ -148,7 +148,7 @@ fn holds(scan: &Scan, bytes: u64, cancel: &CancelToken) -> bool {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "a test stops where it fails")]
+#[allow(clippy::unwrap_used, reason = "a failed test panics")]
 mod tests {
     use sinew_walk::ScanOptions;
 

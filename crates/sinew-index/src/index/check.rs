@@ -50,7 +50,7 @@ impl Index {
     }
 
     /// Returns the key of the stamps, the unchanged files with their stamps, and a handle to read their current stamps.
-    #[allow(clippy::type_complexity, reason = "three things of one moment")]
+    #[allow(clippy::type_complexity, reason = "three values that belong to the same moment")]
     fn known_files(
         &self,
         pool: &Pool,
@@ -68,7 +68,7 @@ impl Index {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "a test stops where it fails")]
+#[allow(clippy::unwrap_used, reason = "a failed test panics")]
 mod tests {
     use std::path::Path;
     use std::sync::Arc;

@@ -240,7 +240,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_looked_for_is_found_where_it_stands(there in paths(), asked in paths(), folder in "([ab.]{1,2}/){0,2}") {
+        fn finds_files_at_their_position(there in paths(), asked in paths(), folder in "([ab.]{1,2}/){0,2}") {
             let mut files = SegmentFiles::default();
             for path in &there {
                 files.push(FileRecord { path: path.as_bytes(), kind: FileKind::Text, stamp: 0 }).unwrap();

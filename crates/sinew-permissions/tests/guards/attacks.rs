@@ -43,7 +43,7 @@ fn calls(value: &Value) -> Vec<ToolCall> {
 }
 
 #[test]
-fn rules_judge_the_whole_call() {
+fn rules_check_the_whole_call() {
     let groups: Vec<Value> = serde_json::from_str(&TABLE.replace("{project}", "/w")).unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let (mut wrong, mut harmless, mut attempts) = (Vec::new(), 0, 0);

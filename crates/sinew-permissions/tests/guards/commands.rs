@@ -64,7 +64,7 @@ fn lines_that_run_a_denied_command_are_refused() {
 }
 
 #[test]
-fn common_lines_are_not_refused() {
+fn common_commands_are_not_refused() {
     for line in PLAIN {
         assert_eq!(asked(line), Decision::Allow, "{line:?}");
     }
@@ -72,7 +72,7 @@ fn common_lines_are_not_refused() {
 
 /// Lines with extreme nesting or repetition get a result and do not end the process.
 #[test]
-fn lines_without_measure_are_answered() {
+fn extreme_lines_get_an_answer() {
     let times = |piece: &str, count: usize| piece.repeat(count);
     for piece in [
         "(",
@@ -183,7 +183,7 @@ proptest! {
 
     /// Every push by bash is detected, or the user is asked.
         #[test]
-    fn bash_runs_nothing_that_is_not_seen(
+    fn detects_every_push_that_bash_runs(
         before in prop::collection::vec(0..PIECES.len(), 0..5),
         behind in prop::collection::vec(0..PIECES.len(), 0..5),
     ) {

@@ -1,6 +1,6 @@
 //! Tests the rules with real processes: every command that a line runs must have been judged.
 #![cfg(unix)]
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![allow(clippy::unwrap_used, reason = "a test that cannot continue panics")]
 
 mod attacks;
 mod commands;

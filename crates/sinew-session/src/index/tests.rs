@@ -83,7 +83,7 @@ fn entry(id: &str, parent: &str, more: &str) -> String {
 }
 
 #[test]
-fn a_file_says_the_same_in_blocks_of_any_length() {
+fn block_size_does_not_change_the_facts_of_a_file() {
     let long = entry("long", "a", &format!(r#","text":"{}""#, "x".repeat(40_000)));
     let lines = [
         HEADER.to_string(),
@@ -107,7 +107,7 @@ fn a_file_says_the_same_in_blocks_of_any_length() {
 }
 
 #[test]
-fn an_empty_file_and_one_of_a_part_of_a_line_say_nothing() {
+fn empty_files_and_partial_lines_yield_no_facts() {
     for bytes in ["", "\n", "  ", "{", HEADER] {
         check(bytes.as_bytes());
     }
@@ -117,7 +117,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
 
     #[test]
-    fn what_a_file_says_does_not_depend_on_its_blocks(
+    fn random_files_yield_the_same_facts_in_any_blocks(
         lines in prop::collection::vec(
             prop_oneof![
                 Just(HEADER.to_string()),

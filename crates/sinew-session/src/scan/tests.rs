@@ -12,7 +12,7 @@ fn agrees(line: &[u8]) -> bool {
 }
 
 #[test]
-fn plain_lines_need_no_parser() {
+fn the_scanner_reads_plain_lines() {
     for line in [
         r#"{"type":"message","id":"00000001","parentId":null,"timestamp":"2026-01-01T00:00:00.000Z","message":{"role":"user","content":"a \"b\"\n\u00e9 é","timestamp":1}}"#,
         r#"{ "message" : { "a" : [ 1 , -0.5e+3 , true , false , null , [ ] , { } ] } , "id" : "a" , "type" : "b" }"#,
@@ -24,7 +24,7 @@ fn plain_lines_need_no_parser() {
 }
 
 #[test]
-fn what_is_no_json_or_no_entry_is_not_accepted() {
+fn lines_that_are_not_json_entries_are_not_accepted() {
     let deep = format!(r#"{{"type":"a","id":"b","c":{}{}}}"#, "[".repeat(100), "]".repeat(100));
     for line in [
         "",
@@ -98,7 +98,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 
     #[test]
-    fn the_scanner_reads_what_the_parser_reads(inside in line(), at in any::<prop::sample::Index>(), byte in any::<u8>()) {
+    fn the_scanner_agrees_with_the_parser(inside in line(), at in any::<prop::sample::Index>(), byte in any::<u8>()) {
         agrees(&inside);
         let mut whole = br#"{"type":"message","id":"a","parentId":null,"#.to_vec();
         whole.extend(&inside);
@@ -113,7 +113,7 @@ proptest! {
     }
 
     #[test]
-    fn the_end_of_a_text_is_found_wherever_it_stands(text in "[a-z\"\\\\\u{80}\u{7f}!#\u{105}]{0,40}", from in 0..40_usize) {
+    fn the_end_of_a_string_is_found_at_any_offset(text in "[a-z\"\\\\\u{80}\u{7f}!#\u{105}]{0,40}", from in 0..40_usize) {
         let line = text.as_bytes();
         let from = from.min(line.len());
         let expected = line[from..].iter().position(|byte| matches!(byte, b'"' | b'\\')).map_or(line.len(), |at| from + at);

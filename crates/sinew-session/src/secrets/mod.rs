@@ -4,8 +4,8 @@
 //! texts and in the arguments of its calls. The marker is a keyed hash of the value, so that it is the same after the
 //! session is resumed. Entries of `secrets.json` may request a replacement that is not restored.
 //!
-//! A thought that its provider has signed is never changed: if one contains a value, the thinking of its turn is not
-//! sent again.
+//! Thinking that its provider has signed is never changed: if it contains a value, the thinking of its turn is not sent
+//! again.
 //!
 //! Values shorter than 8 characters, and common words, are not hidden, because markers would replace parts of ordinary
 //! text.

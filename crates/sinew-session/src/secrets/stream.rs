@@ -10,7 +10,7 @@ use super::{MARK_LENGTH, MARK_START, Secrets, walk};
 #[derive(Default)]
 pub(super) struct Waiting {
     blocks: HashMap<usize, StreamEvent>,
-    /// Thoughts in which a key was hidden, which therefore differ from the signed ones.
+    /// Thinking blocks in which a key was hidden, so that they differ from what the provider signed.
     changed: HashSet<usize>,
 }
 
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_passes_in_no_pieces() {
+    fn a_key_split_across_deltas_does_not_pass() {
         let secrets = Secrets::new(Box::new(|| [7; 32]), Vec::new());
         secrets.add_key(KEY);
         secrets.add("shown-to-people");
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thought_with_a_key_is_not_signed_any_more() {
+    fn a_thinking_block_with_a_key_loses_its_signature() {
         let secrets = Secrets::new(Box::new(|| [7; 32]), Vec::new());
         secrets.add_key(KEY);
         for (text, signed) in [(KEY, false), ("a thought", true)] {

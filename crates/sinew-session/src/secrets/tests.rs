@@ -27,7 +27,7 @@ fn mark_of(secrets: &Secrets, value: &str) -> String {
 }
 
 #[test]
-fn a_mark_stands_for_a_value_and_is_always_the_same() {
+fn a_value_always_gets_the_same_placeholder() {
     let first = secrets("", &[KEY]);
     let mark = mark_of(&first, KEY);
     assert!(Regex::new(&format!("^{MARK}$")).unwrap().is_match(&mark), "{mark}");
@@ -45,7 +45,7 @@ fn a_mark_stands_for_a_value_and_is_always_the_same() {
 }
 
 #[test]
-fn the_longest_value_counts_and_small_ones_do_not() {
+fn the_longest_value_wins_and_short_ones_are_not_hidden() {
     let secrets = secrets("", &["abcdefgh", "abcdefghij", "short", "password", "Localhost"]);
     let hidden = secrets.hidden("abcdefghij abcdefgh short password Localhost").unwrap();
     let (long, normal) = (mark_of(&secrets, "abcdefghij"), mark_of(&secrets, "abcdefgh"));
@@ -55,7 +55,7 @@ fn the_longest_value_counts_and_small_ones_do_not() {
 }
 
 #[test]
-fn entries_hide_by_pattern_and_replace_for_good() {
+fn entries_hide_by_pattern_and_replace_permanently() {
     let secrets = secrets(
         r#"[ // mine
             {"type": "plain", "content": "plain-value", "mode": "replace"},
@@ -77,7 +77,7 @@ fn entries_hide_by_pattern_and_replace_for_good() {
 }
 
 #[test]
-fn entries_that_cannot_be_used_are_named_without_their_value() {
+fn invalid_entries_are_reported_without_their_value() {
     let text = r#"[{"type": "regex", "content": "secret-value("}, {"type": "regex", "content": "x*"},
         {"type": "odd", "content": "secret-value"}, {"type": "plain", "content": ""}, 3,
         {"type": "regex", "content": "(?P<entry1>secret-value)"}, {"type": "regex", "content": "a", "flags": "q"}]"#;
@@ -113,7 +113,7 @@ async fn exchanged(
 }
 
 #[tokio::test]
-async fn no_request_has_a_value_also_when_blocks_split_it() {
+async fn requests_hide_values_that_are_split_across_blocks() {
     let secrets = secrets("", &[KEY]);
     let (half, rest) = KEY.split_at(6);
     let call = ToolCall {
@@ -166,7 +166,7 @@ async fn no_request_has_a_value_also_when_blocks_split_it() {
 }
 
 #[tokio::test]
-async fn a_value_is_hidden_wherever_a_message_has_it() {
+async fn values_are_hidden_in_every_field_of_a_message() {
     let secrets = secrets("", &[KEY]);
     let call = |arguments: Value| ToolCall { id: "1".into(), name: "t".into(), arguments, ..ToolCall::default() };
     let thinking =
@@ -198,7 +198,7 @@ async fn a_value_is_hidden_wherever_a_message_has_it() {
 }
 
 #[tokio::test]
-async fn a_value_is_put_back_in_thoughts_in_calls_and_in_answers_that_fail() {
+async fn values_are_restored_in_thinking_calls_and_failed_answers() {
     let secrets = secrets("", &[KEY]);
     let mark = mark_of(&secrets, KEY);
     let thought = ThinkingBlock { thinking: format!("see {mark}"), ..ThinkingBlock::default() };
@@ -221,7 +221,7 @@ async fn a_value_is_put_back_in_thoughts_in_calls_and_in_answers_that_fail() {
 }
 
 #[tokio::test]
-async fn the_key_of_a_provider_is_put_back_nowhere() {
+async fn provider_keys_are_never_restored() {
     // The entries that match it too, and the value that is hidden then.
     let around = format!("Bearer {KEY}");
     for (entries, value) in [
@@ -257,7 +257,7 @@ fn sealed(thinking: &str, signature: &str) -> ThinkingBlock {
 }
 
 #[tokio::test]
-async fn a_thought_that_is_sealed_is_sent_as_it_was_or_not_at_all() {
+async fn signed_thinking_is_sent_unchanged_or_omitted() {
     let entries = r#"[{"type": "regex", "content": "[A-Za-z0-9]{40}"}]"#;
     let secrets = secrets(entries, &[KEY]);
     let mark = mark_of(&secrets, KEY);
@@ -265,7 +265,7 @@ async fn a_thought_that_is_sealed_is_sent_as_it_was_or_not_at_all() {
     let item =
         |text: &str| json!({"type": "reasoning", "encrypted_content": "x", "summary": [{"text": text}]}).to_string();
     let (good, bad) = (item(&mark), item(KEY));
-    // Each thought, and whether it can be sent again.
+    // Each thinking block, and whether it can be sent again.
     for (thought, whole) in [
         (sealed("plain", &base64), true),
         (sealed("", &base64), true),
@@ -298,7 +298,7 @@ async fn a_thought_that_is_sealed_is_sent_as_it_was_or_not_at_all() {
         // The model's text is kept unchanged for the next request.
         assert_eq!(thought_of(&message), thought);
     }
-    // The key of a provider is hidden from everyone, and a thought in which it was hidden cannot be sent again.
+    // A provider's key is hidden from everyone, and a thinking block in which it was hidden cannot be sent again.
     secrets.add_key(KEY);
     for thought in [sealed(&format!("it wrote {KEY}"), "sig"), sealed("plain", &bad)] {
         let answer = AssistantMessage { content: vec![Block::Thinking(thought)], ..scripted::text("ok") };
@@ -307,7 +307,7 @@ async fn a_thought_that_is_sealed_is_sent_as_it_was_or_not_at_all() {
         assert_eq!(shown.thinking_signature.as_deref(), Some(""));
         assert!(!shown.thinking.contains(KEY), "{shown:?}");
     }
-    // The name of a thought's field is not a signature.
+    // A field name of a thinking block is not a signature.
     let named = AssistantMessage {
         content: vec![Block::Thinking(sealed(KEY, "reasoning_content"))],
         ..AssistantMessage::default()
@@ -353,7 +353,7 @@ async fn streamed(secrets: &Secrets, text: &str, cuts: &[usize]) -> (String, Str
 }
 
 #[tokio::test]
-async fn a_mark_is_put_back_wherever_the_stream_is_cut() {
+async fn placeholders_are_restored_wherever_the_stream_splits_them() {
     let value = "quoted\"value\\1";
     let secrets = secrets("", &[value]);
     let mark = mark_of(&secrets, value);
@@ -368,7 +368,7 @@ async fn a_mark_is_put_back_wherever_the_stream_is_cut() {
 }
 
 #[tokio::test]
-async fn a_stream_that_ends_early_loses_nothing() {
+async fn a_stream_that_ends_early_keeps_all_text() {
     let secrets = secrets("", &[KEY]);
     let inner = EventStream::run(AssistantMessage::default(), |out| async move {
         out.send(StreamEvent::Start).await;
@@ -384,7 +384,7 @@ proptest! {
 
     /// Hiding and restoring yields the original, and the hidden form contains no part of a value.
     #[test]
-    fn values_come_back_as_they_were(
+    fn values_round_trip(
         values in prop::collection::vec("[a-c<$>:S\"é]{8,12}", 1..5),
         pieces in prop::collection::vec(("[a-c <>$é]{0,6}", 0..5_usize), 0..6),
         cut in 0..40_usize,

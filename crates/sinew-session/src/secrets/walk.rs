@@ -39,8 +39,8 @@ const FREE: [&str; 4] = ["arguments", "args", "details", "data"];
 /// Fields that a provider needs unchanged.
 const SIGNATURES: [&str; 2] = ["signature", "thoughtSignature"];
 
-/// Hides values in a thought. A signed thought is never changed and sent: it loses its signature, and the thinking of
-/// its turn is dropped.
+/// Hides values in a thinking block. A signed block is never sent in a changed form: it loses its signature, and the
+/// thinking of its turn is dropped.
 fn hide_thought(secrets: &Secrets, thought: &mut ThinkingBlock) {
     let sealed = thought.is_sealed();
     let hidden = secrets.hidden(&thought.thinking);
@@ -52,13 +52,13 @@ fn hide_thought(secrets: &Secrets, thought: &mut ThinkingBlock) {
     }
 }
 
-/// Returns true if a signature that is JSON, and therefore contains the texts of the thought, contains a value.
+/// Returns true if a signature contains a value. Some signatures are JSON that contains the text of the thinking.
 fn signature_has_value(secrets: &Secrets, thought: &ThinkingBlock) -> bool {
     let signature = thought.thinking_signature.as_deref().unwrap_or_default();
     signature.starts_with(['{', '[']) && secrets.hidden(signature).is_some()
 }
 
-/// Does the same as [`hide_thought`]. Returns false if these are not the fields of a signed thought.
+/// Does the same as [`hide_thought`]. Returns false if these are not the fields of a signed thinking block.
 fn hide_sealed(secrets: &Secrets, fields: &mut Map<String, Value>) -> bool {
     if fields.get("type").and_then(Value::as_str) != Some("thinking") {
         return false;
@@ -229,8 +229,8 @@ fn hide_blocks(secrets: &Secrets, blocks: &mut Vec<Block>) {
     }
 }
 
-/// Restores values in the answer of a model, except keys of providers. A signed thought is kept unchanged, or loses its
-/// signature if a key in it is hidden.
+/// Restores values in the answer of a model, except keys of providers. A signed thinking block is kept unchanged, or
+/// loses its signature if a key in it is hidden.
 pub(super) fn show_blocks(secrets: &Secrets, blocks: &mut [Block]) {
     let show = |text: &mut String| {
         if let Some(hidden) = secrets.without_keys(text) {

@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn no_value_is_written_wherever_it_is_cut() {
+    fn values_are_hidden_wherever_writes_split_them() {
         let entries = r#"[{"type": "regex", "content": "cust-[0-9]+"}]"#;
         let secrets = Secrets::new(Box::new(|| [7; 32]), super::super::read(entries, "s.json").0);
         secrets.add("value-é-of-a-key");
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn a_find_without_an_end_is_written_in_parts() {
+    fn an_endless_match_is_written_in_parts() {
         let entries = r#"[{"type": "regex", "content": "[a-z]+"}]"#;
         let secrets = Arc::new(Secrets::new(Box::new(|| [7; 32]), super::super::read(entries, "s.json").0));
         let out = written(&secrets, &"x".repeat(3 << 20), 10_000);
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn without_values_everything_is_written_as_it_is() {
+    fn without_values_the_output_is_unchanged() {
         let secrets = Arc::new(Secrets::new(Box::new(|| [7; 32]), Vec::new()));
         let text = "line é\n".repeat(40_000);
         assert!(written(&secrets, &text, 777) == text);

@@ -117,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn accidents_are_refused_in_any_spacing_and_order() {
+    fn destructive_commands_are_refused_in_any_spacing_and_order() {
         for command in [
             "rm -rf /",
             "rm   -fr   /",
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_meant_passes() {
+    fn intended_commands_pass() {
         for command in [
             "rm -rf ./target",
             "rm -rf /tmp/x",
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn the_user_adds_and_takes_away() {
+    fn settings_add_and_remove_guard_patterns() {
         let settings = GuardSettings {
             enabled: true,
             deny: vec!["terraform\\s+destroy".into(), "(".into()],

@@ -57,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_that_a_tool_does_better_names_the_tool() {
+    fn commands_with_a_better_tool_name_that_tool() {
         check("cat a.rs", Some("read"));
         check("head -n 5 a.rs", None);
         check("head -5 a.rs", Some("read"));

@@ -1,4 +1,4 @@
-//! A command that its sandbox refused: the result says so, and a person may let it run again outside.
+//! Commands that the sandbox refused: the result says so, and the user can let the command run again without it.
 
 use std::sync::Arc;
 
@@ -13,21 +13,22 @@ use crate::shell::command::{Command, End, Work};
 use crate::shell::session;
 use crate::tool::{Call, ToolError};
 
-/// The permission to run a refused command again outside the sandbox: its name, and the word in the brackets of its rule.
+/// The permission to run a refused command again outside the sandbox: the name and the pattern of its rule,
+/// `sandbox(off)`.
 pub const OUTSIDE_PERMISSION: (&str, &str) = ("sandbox", "off");
 
-/// Texts of the system that a refused program prints.
+/// Error texts of the system that a refused program usually prints.
 const REFUSED_TEXTS: [&str; 4] =
     ["Read-only file system", "Permission denied", "Operation not permitted", "Network is unreachable"];
 
 /// A command that the sandbox may have refused.
 pub(super) struct RefusedCommand {
-    /// One line that says what was refused.
+    /// What was refused, in one line.
     pub(super) note: String,
     mode: &'static str,
 }
 
-/// Returns what the sandbox refused to a command that has ended. `None` if nothing points to a refusal.
+/// Returns what the sandbox refused to a command that has ended; `None` if nothing indicates a refusal.
 pub(super) fn find(confinement: &Confinement, end: &End) -> Option<RefusedCommand> {
     let result = end.result.as_ref().ok()?;
     let mode = confinement.mode_name();
@@ -40,9 +41,9 @@ pub(super) fn find(confinement: &Confinement, end: &End) -> Option<RefusedComman
 }
 
 impl RefusedCommand {
-    /// Asks the user whether the command may run outside the sandbox, unless a rule or a setting has decided.
+    /// Returns true if the command may run outside the sandbox. Asks the user unless a rule or a setting decides.
     pub(super) async fn may_run_outside(&self, host: &Host, call: &Call) -> bool {
-        // Nothing may change in plan mode.
+        // In plan mode, commands must not change anything.
         if host.shell.is_elsewhere() {
             return false;
         }
@@ -91,7 +92,7 @@ impl RefusedCommand {
         }
     }
 
-    /// Returns what tells the model how to go on.
+    /// Returns a line for the model: what was refused and what it can do instead.
     pub(super) fn advice(&self) -> String {
         let widen = match self.mode {
             "rules" => "the file is closed by a permission rule",
@@ -101,8 +102,8 @@ impl RefusedCommand {
     }
 }
 
-/// A command in a shell of its own without a sandbox. It begins without the state of the session's shell, in which a program in the
-/// sandbox may have defined anything.
+/// Runs a command in a separate shell without a sandbox. The shell does not get the state of the session's shell,
+/// because a program in the sandbox may have defined anything there.
 pub(super) fn work(host: &Host, run: RunOptions) -> Result<Work, ToolError> {
     let set = session::setup(&host.options, host.shell.folder().as_deref(), None, None)?;
     let supervisor = host.options.supervisor.clone();

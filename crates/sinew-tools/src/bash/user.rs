@@ -16,8 +16,8 @@ use crate::tool::{ToolError, Updates};
 
 impl Host {
     /// Runs a command of the user in the session's shell, after the commands queued there, with all variables of the
-    /// user and without guard, interceptor and time limit. In a session with a sandbox it runs outside, in a separate shell. The exit status is part of the result; the caller sets the
-    /// time of the message.
+    /// user and without guard, interceptor and time limit. If the session has a sandbox, the command runs outside it in
+    /// a separate shell. The exit status is part of the result; the caller sets the time of the message.
     ///
     /// # Errors
     /// Returns an error if the shell cannot be started, or if `cancel` was set before the command began.

@@ -163,7 +163,7 @@ pub(super) fn closest(file: &[u8], wanted: &str) -> Option<(usize, String)> {
             }
         }
         if index + 1 >= height && size + held > 0 {
-            #[allow(clippy::cast_precision_loss, reason = "a share of bytes, to be compared with 0.6")]
+            #[allow(clippy::cast_precision_loss, reason = "a ratio that is only compared with 0.6")]
             let likeness = 2.0 * shared as f64 / (size + held) as f64;
             if likeness >= 0.6 && best.is_none_or(|(other, _)| likeness > other) {
                 best = Some((likeness, index + 1 - height));

@@ -26,7 +26,7 @@ fn refuse(file: &str, edits: &[Change], fault: &str) {
 }
 
 #[test]
-fn an_exact_match_is_replaced_and_line_ends_stay() {
+fn an_exact_match_is_replaced_and_line_endings_are_kept() {
     check("a\nb\nc", &[change("b", "x")], "a\nx\nc", Stage::Exact);
     check("a\r\nb\r\nc\r\n", &[change("a\nb", "x\ny")], "x\r\ny\r\nc\r\n", Stage::Exact);
     check("a\r\nb\r\n", &[change("a\r\nb", "x")], "x\r\n", Stage::Exact);
@@ -43,27 +43,27 @@ fn all_edits_match_the_file_as_it_was() {
 }
 
 #[test]
-fn white_space_at_line_ends_is_overlooked() {
+fn white_space_at_line_ends_is_ignored() {
     check("x = 1;  \ny\t\nz", &[change("x = 1;\ny\nz", "w")], "w", Stage::TrailingSpace);
     check("one \ntwo \nend", &[change("one\ntwo", "1\n2")], "1\n2 \nend", Stage::TrailingSpace);
     check("a\nb\n", &[change("a  \nb", "c")], "c\n", Stage::TrailingSpace);
 }
 
 #[test]
-fn typography_is_overlooked() {
+fn typographic_differences_are_ignored() {
     check("say “hi” – now", &[change("say \"hi\" - now", "x")], "x", Stage::Typography);
     check("a\u{a0}b é", &[change("a b", "c")], "c é", Stage::Typography);
     check("Range: 10–20", &[change("10-20", "15-25")], "Range: 15-25", Stage::Typography);
 }
 
 #[test]
-fn composed_and_decomposed_characters_are_the_same() {
+fn composed_and_decomposed_characters_match() {
     check("a e\u{301} b\n", &[change("\u{e9}", "\u{f6}")], "a o\u{308} b\n", Stage::Exact);
     check("a \u{e9} b\n", &[change("e\u{301}", "o\u{308}")], "a \u{f6} b\n", Stage::Exact);
 }
 
 #[test]
-fn whole_lines_may_be_shifted() {
+fn whole_lines_match_with_other_indentation() {
     check(
         "fn a() {\n        if x {\n\n            y();\n        }\n}\n",
         &[change("if x {\n\n    y();\n}", "if z {\n    w();\n}")],
@@ -77,7 +77,7 @@ fn whole_lines_may_be_shifted() {
 }
 
 #[test]
-fn what_is_not_there_is_refused_with_what_is_like_it() {
+fn missing_text_is_refused_with_the_closest_lines() {
     refuse("abc", &[change("zzz", "x")], "Could not find the text in f. It must match exactly, including white space.");
     refuse(
         "fn one() {}\nfn other_name(a: u8) {}\n",
@@ -98,7 +98,7 @@ fn what_is_not_there_is_refused_with_what_is_like_it() {
 }
 
 #[test]
-fn copied_line_numbers_are_taken_off() {
+fn copied_line_numbers_are_removed() {
     let (done, _) = replaced("f", b"one\ntwo\n", &[change("1:one\n2:two", "1:one\n2:zwei")], true).unwrap();
     assert_eq!(done.new, b"one\nzwei\n");
     assert_eq!(done.notes, ["line numbers were taken off the texts"]);
@@ -106,7 +106,7 @@ fn copied_line_numbers_are_taken_off() {
 }
 
 #[test]
-fn what_looks_like_a_mistake_is_said() {
+fn likely_mistakes_produce_warnings() {
     let notes =
         |file: &str, old: &str, new: &str| replaced("f", file.as_bytes(), &[change(old, new)], true).unwrap().0.notes;
     assert_eq!(notes("a {\n}\n", "a {", "a"), ["Warning: the balance of {} changed"]);
@@ -127,7 +127,7 @@ proptest! {
 
     /// All bytes outside the matching range are unchanged.
     #[test]
-    fn bytes_outside_the_match_stay(
+    fn bytes_outside_the_match_are_unchanged(
         before in prop::collection::vec(any::<u8>(), 0..60),
         after in prop::collection::vec(any::<u8>(), 0..60),
         old in "[A-Z]{8,16}",
@@ -144,7 +144,7 @@ proptest! {
 
     /// Every text yields either a refusal or a success.
     #[test]
-    fn any_text_is_answered(
+    fn any_text_succeeds_or_is_refused(
         file in "[ab \t\r\n’–é{]{0,80}",
         edits in prop::collection::vec(("[ab \t\r\n'\\-é1:]{1,12}", "[ab\n ]{0,8}", any::<bool>()), 1..4),
     ) {

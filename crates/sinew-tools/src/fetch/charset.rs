@@ -37,7 +37,7 @@ mod tests {
     }
 
     #[test]
-    fn the_charset_is_that_of_the_mark_the_header_or_the_page() {
+    fn the_charset_comes_from_the_bom_the_header_or_the_page() {
         check(b"caf\xe9", "text/plain; charset=ISO-8859-1", "caf\u{e9}");
         check(b"\x93\x80\x94", "text/plain;charset=\"windows-1252\"", "\u{201c}\u{20ac}\u{201d}");
         check(b"\x82\xa0", "text/plain; Charset = shift_jis", "\u{3042}");

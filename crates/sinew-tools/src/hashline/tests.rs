@@ -12,7 +12,7 @@ fn refused(input: &str, expect: &str) {
 }
 
 #[test]
-fn other_formats_are_refused_with_a_way_out() {
+fn other_patch_formats_are_refused_with_a_hint() {
     refused("", "The patch is empty");
     refused("replace 1\n|x", "begins with the header");
     refused("@a#12345678\n@@ -1 +1 @@\n-x\n+y", "line 2: unified diffs are not read here. Write \"replace 3..5\"");
@@ -32,7 +32,7 @@ fn other_formats_are_refused_with_a_way_out() {
 }
 
 #[test]
-fn small_slips_are_overlooked() {
+fn small_syntax_slips_are_accepted() {
     let input = "*** Begin Patch\r\n@d/a#b.c#ABCDEF01\r\nreplace >2..*3\r\n|2:x\r\n|3:y\r\n|4:z\r\n\r\ninsert end\r\n|\r\n*** End Patch";
     let patch = parse(input).unwrap();
     let section = &patch.sections[0];
@@ -55,7 +55,7 @@ fn check(content: &str, ops: &str, expect: Result<&str, &str>) {
 }
 
 #[test]
-fn numbers_are_those_of_the_old_file() {
+fn line_numbers_refer_to_the_old_file() {
     check("1\n2\n3\n", "insert start\n|a\ndelete 2\ninsert after 3\n|b\ninsert end\n|c", Ok("a\n1\n3\nb\nc\n"));
     check("1\n2\n3\n", "insert before 2\n|a\nreplace 2..3\n|b\ninsert after 3\n|c", Ok("1\na\nb\nc\n"));
     check("1\r\n2\r\n3", "replace 3\n|x\n|y", Ok("1\r\n2\r\nx\r\ny"));
@@ -120,7 +120,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 
     #[test]
-    fn a_patch_is_what_a_hand_would_do((old, hunks) in file().prop_flat_map(|old| {
+    fn a_patch_equals_a_naive_application_of_its_hunks((old, hunks) in file().prop_flat_map(|old| {
         let count = old.len();
         (Just(old), hunks(count))
     })) {
@@ -135,7 +135,7 @@ proptest! {
 
     /// A successful merge loses no change of either side: the order of application does not matter.
     #[test]
-    fn a_merge_holds_both_changes_or_there_is_none((old, ours, theirs) in file().prop_flat_map(|old| {
+    fn a_merge_contains_both_changes_or_fails((old, ours, theirs) in file().prop_flat_map(|old| {
         let count = old.len();
         (Just(old), hunks(count), hunks(count))
     })) {
@@ -165,7 +165,7 @@ proptest! {
 
     /// Any text yields either an error or valid hunks.
     #[test]
-    fn garbage_is_refused(old in any::<Vec<u8>>(), input in "(@a#12345678\n)?((replace|delete|insert|after|before|end|[ |.\n@#*]|[0-9]{1,3}|[a-z+-]){0,12}\n?){0,8}") {
+    fn random_patches_never_panic(old in any::<Vec<u8>>(), input in "(@a#12345678\n)?((replace|delete|insert|after|before|end|[ |.\n@#*]|[0-9]{1,3}|[a-z+-]){0,12}\n?){0,8}") {
         let lines = Lines::new(&old);
         if let Ok(patch) = parse(&input) {
             for section in &patch.sections {

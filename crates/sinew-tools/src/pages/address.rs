@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn addresses_of_machine_and_network_are_private() {
+    fn loopback_and_local_network_addresses_are_private() {
         for text in [
             "127.0.0.1",
             "127.255.0.1",

@@ -59,7 +59,7 @@ const TAGGED: u64 = 64 << 20;
 const BYTES_PER_LINE: usize = 512;
 
 impl Host {
-    /// Returns the checks of the files that the user attaches to a message, which the model then reads.
+    /// Returns the checks for files that the user attaches to a message.
     #[must_use]
     pub fn attachment_access(&self, cwd: &Path) -> crate::Access {
         self.access(SPEC.name, SPEC.semantics.effects, None, cwd)

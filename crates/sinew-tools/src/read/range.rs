@@ -49,7 +49,7 @@ mod tests {
     }
 
     #[test]
-    fn names_may_end_with_a_range() {
+    fn file_names_can_end_with_a_line_range() {
         check("a:3-5", Some(("a", Some(3), Some(3), false)));
         check("a:3+5", Some(("a", Some(3), Some(5), false)));
         check("a:3", Some(("a", Some(3), Some(1), false)));

@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn readers_are_known() {
+    fn detects_commands_that_only_read() {
         for command in ["ls -l", "git status", "cat a | grep b", "rg x; ls"] {
             assert!(only_reads(command), "{command}");
         }

@@ -45,12 +45,12 @@ struct Now {
     state: Option<State>,
     /// The sandbox of the next shell.
     confinement: Option<Arc<Confinement>>,
-    /// The shell of before [`SessionShell::enter`].
+    /// The shell that was in use before [`SessionShell::enter`].
     aside: Option<Box<Aside>>,
     closed: bool,
 }
 
-/// A shell that waits until the session leaves another sandbox.
+/// A shell that is suspended while the session uses another sandbox.
 struct Aside {
     shell: Option<Arc<Shell>>,
     folder: Option<PathBuf>,
@@ -132,8 +132,8 @@ impl SessionShell {
         self.now().aside.is_some()
     }
 
-    /// Puts the shell aside. The next command gets a new one in another sandbox, in the same folder and without the state of the
-    /// first: a shell that has left its sandbox would bring along what was defined in it.
+    /// Suspends the shell. The next command gets a new shell in another sandbox, in the same directory but without the
+    /// state of the first, because definitions from one sandbox must not reach another.
     pub(crate) fn enter(&self, confinement: Arc<Confinement>) {
         let mut now = self.now();
         if now.aside.is_none() {
@@ -144,7 +144,7 @@ impl SessionShell {
         now.confinement = Some(confinement);
     }
 
-    /// Ends the shell of [`SessionShell::enter`], and goes on with the one that was put aside.
+    /// Ends the shell of [`SessionShell::enter`] and continues with the suspended one.
     pub(crate) fn leave(&self) {
         let mut now = self.now();
         let Some(aside) = now.aside.take() else { return };

@@ -1,4 +1,4 @@
-//! Files against links that change while they are judged.
+//! Tests that tools use the file that was checked, even if a link replaces its directory during the check.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -10,9 +10,9 @@ use sinew_tools::{PathCheck, PathPolicy};
 use crate::stage::Stage;
 
 pub(crate) const CASES: &[crate::Case] =
-    &[("access::what_was_judged_is_what_is_used", what_was_judged_is_what_is_used)];
+    &[("access::tools_use_the_file_that_was_checked", tools_use_the_file_that_was_checked)];
 
-/// Puts a link where a folder was, once the path was asked about.
+/// Replaces a directory by a link as soon as its path is checked.
 struct Swaps {
     folder: std::path::PathBuf,
 }
@@ -30,7 +30,7 @@ impl PathPolicy for Swaps {
     }
 }
 
-fn what_was_judged_is_what_is_used() {
+fn tools_use_the_file_that_was_checked() {
     let check = |tool: &str, arguments: Value| -> (Stage, String) {
         let stage = Stage::new();
         let secret = stage.cwd().parent().unwrap().join("secret");

@@ -1,4 +1,4 @@
-//! bash in its real shell.
+//! Tests the tool `bash` in a real shell.
 
 use std::path::PathBuf;
 use std::thread::JoinHandle;
@@ -15,19 +15,19 @@ use crate::stage::Stage;
 
 pub(crate) const CASES: &[Case] = &[
     ("the_shell_keeps_its_state", the_shell_keeps_its_state),
-    ("every_ending_has_its_text", every_ending_has_its_text),
-    ("long_output_is_cut_and_kept", long_output_is_cut_and_kept),
+    ("every_way_to_end_has_its_message", every_way_to_end_has_its_message),
+    ("long_output_is_truncated_and_saved", long_output_is_truncated_and_saved),
     ("head_and_tail_choose_lines", head_and_tail_choose_lines),
     (
-        "a_cut_falls_between_characters_and_the_artifact_is_the_whole_stream",
-        a_cut_falls_between_characters_and_the_artifact_is_the_whole_stream,
+        "truncation_respects_characters_and_the_artifact_is_complete",
+        truncation_respects_characters_and_the_artifact_is_complete,
     ),
-    ("nothing_of_a_command_survives_a_kill", nothing_of_a_command_survives_a_kill),
-    ("commands_get_no_secrets", commands_get_no_secrets),
-    ("commands_of_the_user_get_everything", commands_of_the_user_get_everything),
-    ("guard_and_interceptor_refuse", guard_and_interceptor_refuse),
-    ("an_abort_keeps_what_was_printed", an_abort_keeps_what_was_printed),
-    ("nothing_waits_for_an_editor_or_a_pager", nothing_waits_for_an_editor_or_a_pager),
+    ("killing_a_command_ends_all_its_processes", killing_a_command_ends_all_its_processes),
+    ("commands_do_not_get_secrets", commands_do_not_get_secrets),
+    ("user_commands_get_all_variables_and_no_guard", user_commands_get_all_variables_and_no_guard),
+    ("guard_and_interceptor_refuse_commands", guard_and_interceptor_refuse_commands),
+    ("an_abort_keeps_the_output_so_far", an_abort_keeps_the_output_so_far),
+    ("programs_do_not_wait_for_an_editor_or_a_pager", programs_do_not_wait_for_an_editor_or_a_pager),
 ];
 
 fn the_shell_keeps_its_state() {
@@ -37,7 +37,7 @@ fn the_shell_keeps_its_state() {
     stage.ok("bash", json!({"command": "echo $a; ls"}), "1\nx");
     stage.ok("bash", json!({"command": "pwd", "cwd": "."}), &stage.cwd().display().to_string());
     stage.ok("bash", json!({"command": "ls; echo $V", "env": {"V": "v"}}), "x\nv");
-    // Every way to a folder carries over, and a folder for one command does not.
+    // Every `cd` of a line applies to later commands; the argument `cwd` applies to one command only.
     for (command, shown, next) in [
         ("cd .. && ls", "d", "d"),
         ("cd d && ls", "x", "x"),
@@ -58,7 +58,7 @@ fn the_shell_keeps_its_state() {
     other.ok("bash", json!({"command": "echo ${a-none}"}), "none");
 }
 
-fn nothing_waits_for_an_editor_or_a_pager() {
+fn programs_do_not_wait_for_an_editor_or_a_pager() {
     let stage = Stage::new();
     let commit = "git init -q . && git config user.name a && git config user.email a@b && echo x > x && git add x && git commit -a";
     let (text, error) = stage.call("bash", json!({"command": commit}));
@@ -72,7 +72,7 @@ fn nothing_waits_for_an_editor_or_a_pager() {
     stage.ok("bash", json!({"command": "echo $EDITOR", "env": {"EDITOR": "ed"}}), "ed");
 }
 
-fn every_ending_has_its_text() {
+fn every_way_to_end_has_its_message() {
     let stage = Stage::new();
     // The start of the shell does not count towards the time limit below.
     stage.fails("bash", json!({"command": "echo out; (exit 3)"}), "out\nCommand exited with code 3");
@@ -99,7 +99,7 @@ fn every_ending_has_its_text() {
     stage.ok("bash", json!({"command": "yes | head -2"}), "y\ny");
 }
 
-fn long_output_is_cut_and_kept() {
+fn long_output_is_truncated_and_saved() {
     let stage = Stage::new();
     let (text, _) = stage.call("bash", json!({"command": "seq 1 100000"}));
     assert!(text.ends_with(" (50 KB limit). Full: artifact://0]") || text.contains("2,000 line limit"), "{text}");
@@ -117,9 +117,9 @@ fn long_output_is_cut_and_kept() {
     assert!(!error && text.contains("The full output could not be kept: "), "{}", &text[text.len() - 200..]);
 }
 
-fn a_cut_falls_between_characters_and_the_artifact_is_the_whole_stream() {
+fn truncation_respects_characters_and_the_artifact_is_complete() {
     let stage = Stage::new();
-    // 50 KB and one byte, in one line; then lines with sequences for terminals between characters of every length.
+    // 50 KB and one byte in one line; then lines with escape sequences between characters of every length.
     stage.put("line", format!("{}a", "\u{6f22}".repeat(50 * 1024 / 3)));
     stage.put("wide", format!("x{}", "\u{6f22}".repeat(50 * 1024 / 3 + 1)));
     let row = "é\u{6f22}😀\u{1b}[31mred\u{1b}[0m\u{1b}]0;title\u{7}\tend\u{8}";
@@ -137,7 +137,7 @@ fn a_cut_falls_between_characters_and_the_artifact_is_the_whole_stream() {
     assert!(kept == "é\u{6f22}😀red\tend\n".repeat(5_000), "{}", &kept[..100]);
 }
 
-fn nothing_of_a_command_survives_a_kill() {
+fn killing_a_command_ends_all_its_processes() {
     let stage = Stage::new();
     stage.ok("bash", json!({"command": "true"}), "(no output)");
     let script = "sleep 1000 & echo $! > a; setsid sleep 1000 & echo $! > b; nohup sleep 1000 > /dev/null 2>&1 & echo $! > c; \
@@ -166,13 +166,13 @@ fn head_and_tail_choose_lines() {
     assert!(text.starts_with("8\n9"), "{text}");
 }
 
-fn commands_get_no_secrets() {
+fn commands_do_not_get_secrets() {
     let stage = Stage::new();
     stage.ok("bash", json!({"command": "echo ${MY_API_KEY-none} ${GITHUB_TOKEN-none} $CI"}), "none none true");
     stage.ok("bash", json!({"command": "cd \"$ARTIFACTS\"; basename \"$PWD\""}), "artifacts");
 }
 
-fn commands_of_the_user_get_everything() {
+fn user_commands_get_all_variables_and_no_guard() {
     let stage = Stage::new();
     let run = |command: &str| {
         let never = CancelToken::never();
@@ -191,7 +191,7 @@ fn commands_of_the_user_get_everything() {
     assert_eq!((ran.cancelled, ran.exit_code), (true, None));
 }
 
-fn guard_and_interceptor_refuse() {
+fn guard_and_interceptor_refuse_commands() {
     let stage = Stage::new();
     let text = "Blocked by the command guard (rm -rf of everything): rm -fr /. Ask the user to run it, or to allow it in settings.";
     stage.fails("bash", json!({"command": "rm -fr /"}), text);
@@ -200,7 +200,7 @@ fn guard_and_interceptor_refuse() {
     stage.fails("bash", json!({"command": "cat a"}), "Blocked: use the read tool instead.\nOriginal command: cat a");
 }
 
-fn an_abort_keeps_what_was_printed() {
+fn an_abort_keeps_the_output_so_far() {
     let stage = Stage::new();
     let (cancel, watch) = cancelled_at(stage.cwd().join("begun"));
     let command = json!({"command": "echo part; touch begun; sleep 1000"});
@@ -211,7 +211,7 @@ fn an_abort_keeps_what_was_printed() {
     assert!(text.starts_with("part\n") && text.contains("\nCommand aborted"), "{text}");
 }
 
-/// Is cancelled once the file is there, by the thread.
+/// Returns a token that a thread cancels as soon as the file exists.
 fn cancelled_at(file: PathBuf) -> (CancelToken, JoinHandle<()>) {
     let (cancel_handle, cancel) = CancelHandle::new();
     let watch = std::thread::spawn(move || {

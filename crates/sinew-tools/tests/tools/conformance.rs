@@ -1,4 +1,4 @@
-//! The table of tools of the conformance suites, where it is there.
+//! Compares the tools with the table of the conformance suites, if the suites are installed.
 
 use std::path::PathBuf;
 
@@ -9,9 +9,9 @@ use sinew_llm::message::text_of;
 use crate::Case;
 use crate::stage::Stage;
 
-pub(crate) const CASES: &[Case] = &[("the_table_of_tools_agrees", the_table_of_tools_agrees)];
+pub(crate) const CASES: &[Case] = &[("tools_match_the_conformance_table", tools_match_the_conformance_table)];
 
-/// Cases on which our contract differs, and how.
+/// Cases in which Sinew deliberately differs, and how.
 const DIFFER: &[(&str, &str)] = &[
     ("read_offset_out_of_bounds", "beyond the end is a result, not an error"),
     ("read_directory", "a folder is listed"),
@@ -22,7 +22,7 @@ const DIFFER: &[(&str, &str)] = &[
     ("grep_line_numbers", "the path has a line of its own"),
 ];
 
-fn the_table_of_tools_agrees() {
+fn tools_match_the_conformance_table() {
     let folder = std::env::var_os("SINEW_SUITES")
         .map_or_else(|| PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/suites")), PathBuf::from);
     let Ok(table) = std::fs::read_to_string(folder.join("agent_tools.json")) else {
@@ -33,7 +33,7 @@ fn the_table_of_tools_agrees() {
     let (mut passed, mut other, mut differ, mut failed) = (0, 0, Vec::new(), Vec::new());
     for case in table["cases"].as_array().unwrap() {
         let name = case["name"].as_str().unwrap();
-        // Flags and truncation belong to other parts.
+        // Flags and truncation are tested elsewhere.
         if matches!(case["tool"].as_str(), Some("cli_flags" | "truncation")) {
             other += 1;
             continue;

@@ -1,4 +1,4 @@
-//! read, write, edit, ls, grep, find and todo.
+//! Tests `read`, `write`, `edit`, `ls`, `grep`, `find` and `todo`.
 
 use std::os::unix::fs::PermissionsExt;
 use std::sync::Arc;
@@ -12,20 +12,20 @@ use crate::stage::{Stage, holds};
 
 pub(crate) const CASES: &[Case] = &[
     ("read_shows_numbered_lines_within_the_limits", read_shows_numbered_lines_within_the_limits),
-    ("read_answers_for_odd_files", read_answers_for_odd_files),
-    ("read_finds_what_was_meant", read_finds_what_was_meant),
-    ("write_is_whole_and_keeps_the_mode", write_is_whole_and_keeps_the_mode),
-    ("a_file_that_changed_is_not_overwritten", a_file_that_changed_is_not_overwritten),
-    ("edit_changes_all_or_nothing", edit_changes_all_or_nothing),
-    ("a_preview_is_the_change_and_makes_none", a_preview_is_the_change_and_makes_none),
-    ("ls_lists_a_folder", ls_lists_a_folder),
+    ("read_handles_unusual_files", read_handles_unusual_files),
+    ("read_finds_similar_paths", read_finds_similar_paths),
+    ("write_is_atomic_and_keeps_the_mode", write_is_atomic_and_keeps_the_mode),
+    ("changed_files_are_not_overwritten", changed_files_are_not_overwritten),
+    ("edit_applies_all_changes_or_none", edit_applies_all_changes_or_none),
+    ("a_preview_shows_the_change_without_making_it", a_preview_shows_the_change_without_making_it),
+    ("ls_lists_a_directory", ls_lists_a_directory),
     ("grep_shows_blocks_per_file", grep_shows_blocks_per_file),
-    ("find_sees_what_tools_change_at_once", find_sees_what_tools_change_at_once),
+    ("find_sees_changes_of_other_tools_at_once", find_sees_changes_of_other_tools_at_once),
     ("todo_has_one_active_item", todo_has_one_active_item),
-    ("a_session_has_a_scratch_folder", a_session_has_a_scratch_folder),
-    ("hostile_files_are_answered", hostile_files_are_answered),
-    ("one_file_does_not_fill_a_page", one_file_does_not_fill_a_page),
-    ("no_schema_has_a_list_of_types", no_schema_has_a_list_of_types),
+    ("a_session_has_a_scratch_directory", a_session_has_a_scratch_directory),
+    ("hostile_files_get_an_answer", hostile_files_get_an_answer),
+    ("matches_of_one_file_do_not_fill_a_page", matches_of_one_file_do_not_fill_a_page),
+    ("schemas_do_not_use_lists_of_types", schemas_do_not_use_lists_of_types),
 ];
 
 fn read_shows_numbered_lines_within_the_limits() {
@@ -50,7 +50,7 @@ fn read_shows_numbered_lines_within_the_limits() {
     assert!(text.starts_with("1:éé") && text.ends_with("é\n[Line 1 is 1.2 MB. Use bash: cut -c1-2000 'wide']"));
     let huge = std::fs::File::create(stage.cwd().join("huge")).unwrap();
     std::os::unix::fs::FileExt::write_all_at(&huge, &[b'x'; 9000], 0).unwrap();
-    // The rest is a hole of one line: nobody reads it to its end.
+    // The rest of the file is sparse and forms one line, which must not be read to its end.
     huge.set_len(5 << 30).unwrap();
     let (text, _) = stage.call("read", json!({"path": "huge", "limit": 1}));
     assert!(text.starts_with("1:xx") && text.contains("[Line 1 is "), "{}", &text[..100]);
@@ -59,7 +59,7 @@ fn read_shows_numbered_lines_within_the_limits() {
     assert!(text.ends_with("4:y"));
 }
 
-fn read_answers_for_odd_files() {
+fn read_handles_unusual_files() {
     let stage = Stage::new();
     stage.put("empty", "");
     stage.ok("read", json!({"path": "empty"}), "The file is empty.");
@@ -84,7 +84,7 @@ fn read_answers_for_odd_files() {
     stage.fails("read", json!({}), "/path: is required");
 }
 
-fn read_finds_what_was_meant() {
+fn read_finds_similar_paths() {
     let stage = Stage::new();
     stage.put("src/deep/name.rs", "x");
     stage.put("src/deep/other.rs", "y");
@@ -93,7 +93,7 @@ fn read_finds_what_was_meant() {
     assert!(error && text.starts_with("File not found: src/nme.rs\nDid you mean:\nsrc/deep/name.rs"), "{text}");
 }
 
-fn write_is_whole_and_keeps_the_mode() {
+fn write_is_atomic_and_keeps_the_mode() {
     let stage = Stage::new();
     stage.ok("write", json!({"path": "a/b/c", "content": "é\n"}), "Successfully wrote 3 bytes to a/b/c");
     holds(&stage.cwd().join("a/b"), &["c"]);
@@ -120,7 +120,7 @@ fn write_is_whole_and_keeps_the_mode() {
     stage.ok("write", json!({"path": "made", "content": "y"}), "Successfully wrote 1 bytes to made");
 }
 
-fn a_file_that_changed_is_not_overwritten() {
+fn changed_files_are_not_overwritten() {
     let stage = Stage::new();
     stage.put("a", "1\n2\n3\n");
     let unread = "File exists and was not read in this session: a. Read it first, or use edit.";
@@ -139,7 +139,7 @@ fn a_file_that_changed_is_not_overwritten() {
     stage.ok("write", write, "Successfully wrote 4 bytes to a");
 }
 
-fn edit_changes_all_or_nothing() {
+fn edit_applies_all_changes_or_none() {
     let stage = Stage::new();
     stage.put("a", "one\ntwo\n");
     let edits = json!({"path": "a", "edits": [
@@ -157,7 +157,7 @@ fn edit_changes_all_or_nothing() {
     assert_eq!(stage.get("x/new"), "23");
 }
 
-fn a_preview_is_the_change_and_makes_none() {
+fn a_preview_shows_the_change_without_making_it() {
     let stage = Stage::new();
     stage.put("a.txt", "one\ntwo\nthree\n");
     let changes = stage.host.preview("edit", &json!({"path": "a.txt", "edits": [{"oldText": "two", "newText": "2"}]}));
@@ -166,7 +166,7 @@ fn a_preview_is_the_change_and_makes_none() {
     assert!(changes[0].diff.contains("-two\n+2\n"), "{}", changes[0].diff);
     let changes = stage.host.preview("write", &json!({"path": "new/b.txt", "content": "x\n"}));
     assert_eq!((changes[0].old.as_str(), changes[0].new.as_str()), ("", "x\n"));
-    // Calls that would fail and calls that change no file have no change.
+    // Calls that would fail, and calls that change no file, have no preview.
     for (tool, arguments) in [
         ("edit", json!({"path": "a.txt", "edits": [{"oldText": "four", "newText": "4"}]})),
         ("edit", json!({"path": "none.txt", "edits": [{"oldText": "a", "newText": "b"}]})),
@@ -182,7 +182,7 @@ fn a_preview_is_the_change_and_makes_none() {
     holds(&stage.cwd(), &["a.txt"]);
 }
 
-fn ls_lists_a_folder() {
+fn ls_lists_a_directory() {
     let stage = Stage::new();
     stage.ok("ls", json!({}), "(empty directory)");
     stage.put("b.txt", "12");
@@ -216,7 +216,7 @@ fn grep_shows_blocks_per_file() {
     stage.fails("grep", json!({"pattern": "x", "path": "no"}), "Path not found: no");
 }
 
-fn find_sees_what_tools_change_at_once() {
+fn find_sees_changes_of_other_tools_at_once() {
     let stage = Stage::new();
     stage.ok("find", json!({"pattern": "*.rs"}), "No files found matching pattern");
     stage.call("write", json!({"path": "a/b.rs", "content": "x"}));
@@ -258,7 +258,7 @@ fn todo_has_one_active_item() {
     stage.ok("todo", append, "2 open of 2, phase: P\nP\n  [>] y\nQ\n  [ ] z");
 }
 
-fn a_session_has_a_scratch_folder() {
+fn a_session_has_a_scratch_directory() {
     let stage = Stage::new();
     stage.ok("write", json!({"path": "local://notes/a.md", "content": "one\n"}), &{
         format!("Successfully wrote 4 bytes to {}", stage.artifacts.scratch().unwrap().join("notes/a.md").display())
@@ -274,26 +274,26 @@ fn a_session_has_a_scratch_folder() {
     }
 }
 
-/// A line of the process's status, in KB.
+/// Returns the value of a line in the process's status, in KB.
 fn memory(name: &str) -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix(name)).unwrap();
     line.trim().strip_suffix(" kB").unwrap().parse().unwrap()
 }
 
-fn hostile_files_are_answered() {
+fn hostile_files_get_an_answer() {
     let stage = Stage::new();
-    // Five gigabytes, of which the first lines are asked for.
+    // A file of five gigabytes, of which only the first lines are requested.
     stage.put("huge", "line\n".repeat(4_000));
     std::fs::File::options().write(true).open(stage.cwd().join("huge")).unwrap().set_len(5 << 30).unwrap();
-    // The peak is counted from here on.
+    // Resets the peak of the memory usage.
     std::fs::write("/proc/self/clear_refs", "5").unwrap();
     let before = memory("VmRSS:");
     let (text, error) = stage.call("read", json!({"path": "huge", "limit": 2}));
     let grown = memory("VmHWM:").saturating_sub(before);
     assert!(grown < 50 * 1024, "{grown} KB");
     assert!(!error && text.starts_with("1:line\n2:line\n") && text.contains(" of at least 4"), "{text}");
-    // Five gigabytes in one line.
+    // One line of five gigabytes.
     let endless = std::fs::File::create(stage.cwd().join("endless")).unwrap();
     std::os::unix::fs::FileExt::write_all_at(&endless, &[b'x'; 9_000], 0).unwrap();
     endless.set_len(5 << 30).unwrap();
@@ -303,14 +303,14 @@ fn hostile_files_are_answered() {
     let grown = memory("VmHWM:").saturating_sub(before);
     assert!(grown < 50 * 1024, "{grown} KB");
     assert!(!error && text.contains("[Line 1 is at least "), "{}", &text[..100]);
-    // One line of a megabyte, with a character of three bytes at every cut.
+    // One line of a megabyte that consists of three-byte characters, so that every cut could split one.
     stage.put("long", "\u{6f22}".repeat(400_000));
     let (text, error) = stage.call("read", json!({"path": "long"}));
     assert!(!error && text.ends_with("\n[Line 1 is 1.1 MB. Use bash: cut -c1-2000 'long']"), "{text}");
     assert!(!text.contains('\u{fffd}') && text.len() < 3_000);
     let (text, _) = stage.call("write", json!({"path": "long", "content": "x"}));
     assert!(text.contains("was not read") || text.contains("Successfully"), "{text}");
-    // A character that lies across the bytes that tell what a file is.
+    // A character across the end of the bytes by which the type of a file is detected.
     stage.put("border", format!("{}\u{6f22}\nend", "a".repeat(8 * 1024 - 1)));
     let (text, _) = stage.call("read", json!({"path": "border"}));
     assert!(text.ends_with("a\u{6f22}\n2:end"), "{}", &text[text.len() - 30..]);
@@ -325,7 +325,7 @@ fn hostile_files_are_answered() {
         stage.fails("write", json!({"path": name, "content": "x"}), &text);
         stage.fails("edit", json!({"path": name, "oldText": "a", "newText": "b"}), &text);
     }
-    // A file that is gone, or became a folder, between a read and a change of it.
+    // A file that was deleted, or replaced by a directory, between a read and an edit.
     for name in ["gone", "turned"] {
         stage.put(name, "a\n");
         stage.ok("read", json!({"path": name}), "1:a");
@@ -335,7 +335,7 @@ fn hostile_files_are_answered() {
     let edit = |name: &str| json!({"path": name, "oldText": "a", "newText": "b"});
     stage.fails("edit", edit("gone"), "File not found: gone");
     stage.fails("edit", edit("turned"), "Cannot write turned: it is a directory");
-    // Folders in which nobody may write, root included.
+    // Paths at which not even root can create a file.
     let (text, error) = stage.call("write", json!({"path": "/proc/none", "content": "x"}));
     assert!(error && text.starts_with("Cannot write /proc/none: "), "{text}");
     let (text, error) = stage.call("write", json!({"path": "gone/../long/x", "content": "x"}));
@@ -344,7 +344,7 @@ fn hostile_files_are_answered() {
     stage.ok("bash", json!({"command": "yes line | head -c 30000000", "head": 2}), "line\nline");
 }
 
-fn one_file_does_not_fill_a_page() {
+fn matches_of_one_file_do_not_fill_a_page() {
     let stage = Stage::new();
     for name in ["a", "b", "c"] {
         stage.put(name, "hit\n".repeat(50));
@@ -354,7 +354,7 @@ fn one_file_does_not_fill_a_page() {
     assert_eq!(files, ["a", "b", "c"]);
     assert_eq!(text.matches(":hit").count(), 30);
     assert!(text.ends_with("\n10:hit\n[30 matches shown. Use offset=30 for more, or refine the pattern.]"), "{text}");
-    // All pages together are all matches, each once.
+    // All pages together contain every match exactly once.
     let pages = (0..15).map(|page| stage.call("grep", json!({"pattern": "hit", "limit": 11, "offset": page * 11})).0);
     let mut hits: Vec<String> = Vec::new();
     for page in pages {
@@ -373,8 +373,8 @@ fn one_file_does_not_fill_a_page() {
     assert_eq!(text, "c:50\na:50\n[Not found: none.]");
 }
 
-/// Some servers refuse a list of types: `anyOf` says the same.
-fn no_schema_has_a_list_of_types() {
+/// Some servers reject a list of types; `anyOf` has the same meaning.
+fn schemas_do_not_use_lists_of_types() {
     fn lists(value: &Value, at: &str, found: &mut Vec<String>) {
         let below: Vec<(String, &Value)> = match value {
             Value::Array(items) => items.iter().enumerate().map(|(at, item)| (at.to_string(), item)).collect(),

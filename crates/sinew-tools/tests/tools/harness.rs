@@ -1,5 +1,5 @@
-//! Runs tests that need shells: these need a supervisor program, and the program of the tests is its own. It begins at
-//! C's `main`, because Rust's start ignores SIGPIPE and every command would inherit that.
+//! Runs tests that start shells. A shell needs a supervisor program, and the test program supervises itself. Its entry
+//! point is C's `main`, because Rust's startup code ignores SIGPIPE and every command would inherit that.
 
 use std::ffi::{CStr, CString, c_char, c_int};
 use std::panic::catch_unwind;
@@ -10,18 +10,18 @@ pub(crate) type Case = (&'static str, fn());
 /// C's entry point.
 ///
 /// # Safety
-/// `argv` holds `argc` strings that end with a zero, as the system gives them.
+/// `argv` must contain `argc` NUL-terminated strings, as the system passes them.
 #[expect(unreachable_pub, reason = "the linker reaches it")]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn main(argc: c_int, argv: *const *const c_char) -> c_int {
     let arguments: Vec<CString> = (1..usize::try_from(argc).unwrap_or(0))
-        // SAFETY: the system gives `argc` valid strings.
+        // SAFETY: the system passes `argc` valid strings.
         .map(|index| unsafe { CStr::from_ptr(*argv.add(index)) }.to_owned())
         .collect();
     if arguments.first().is_some_and(|first| [c"supervise", c"brush", c"pty"].contains(&first.as_c_str())) {
         return sinew::shell::host::main(&arguments);
     }
-    // An unwinding panic must not cross the border to C.
+    // A panic must not unwind into C.
     catch_unwind(|| run(&arguments)).unwrap_or(1)
 }
 

@@ -1,4 +1,4 @@
-//! edit by line numbers, and undo_edit.
+//! Tests `edit` by line numbers, and `undo_edit`.
 
 use serde_json::{Value, json};
 use sinew_tools::{EditMode, EditSettings, Settings};
@@ -7,13 +7,13 @@ use crate::Case;
 use crate::stage::Stage;
 
 pub(crate) const CASES: &[Case] = &[
-    ("a_search_is_enough_for_an_edit", a_search_is_enough_for_an_edit),
-    ("a_patch_names_lines_that_were_shown", a_patch_names_lines_that_were_shown),
-    ("a_patch_is_made_whole_or_not_at_all", a_patch_is_made_whole_or_not_at_all),
-    ("a_stale_tag_merges_or_refuses", a_stale_tag_merges_or_refuses),
-    ("bodies_that_look_wrong_are_named", bodies_that_look_wrong_are_named),
+    ("lines_shown_by_a_search_can_be_edited", lines_shown_by_a_search_can_be_edited),
+    ("a_patch_can_change_only_lines_that_were_shown", a_patch_can_change_only_lines_that_were_shown),
+    ("a_patch_applies_completely_or_not_at_all", a_patch_applies_completely_or_not_at_all),
+    ("a_stale_tag_is_merged_or_refused", a_stale_tag_is_merged_or_refused),
+    ("suspicious_patch_bodies_produce_warnings", suspicious_patch_bodies_produce_warnings),
     ("a_write_in_hashline_mode_has_a_tag", a_write_in_hashline_mode_has_a_tag),
-    ("the_last_writes_can_be_taken_back", the_last_writes_can_be_taken_back),
+    ("the_last_writes_can_be_undone", the_last_writes_can_be_undone),
 ];
 
 fn stage() -> Stage {
@@ -27,10 +27,10 @@ fn patch(text: &str) -> Value {
     json!({"input": text})
 }
 
-/// The tag of a file as `sha256sum` has it.
+/// Returns the tag of a file, computed with `sha256sum`.
 fn tag(stage: &Stage, name: &str) -> String {
     let output = std::process::Command::new("sha256sum").arg(stage.cwd().join(name)).output().unwrap();
-    // A backslash comes first where the name of the file has one.
+    // `sha256sum` prints a leading backslash if the file name contains one.
     String::from_utf8(output.stdout).unwrap().trim_start_matches('\\')[..8].to_string()
 }
 
@@ -38,7 +38,7 @@ fn numbered(lines: std::ops::RangeInclusive<usize>) -> String {
     lines.map(|line| format!("line {line}\n")).collect()
 }
 
-fn a_search_is_enough_for_an_edit() {
+fn lines_shown_by_a_search_can_be_edited() {
     let stage = Stage::new();
     stage.put("a", "one\ntwo\nthree\n");
     stage.ok("grep", json!({"pattern": "two", "path": "a"}), "a\n2:two");
@@ -56,7 +56,7 @@ fn a_search_is_enough_for_an_edit() {
     stage.fails("edit", json!({"path": "c", "oldText": "two", "newText": "2"}), stale);
     let unread = "File exists and was not read in this session: c. Read it first, or use edit.";
     stage.fails("write", json!({"path": "c", "content": "x"}), unread);
-    // The model has not seen the cut part.
+    // The model has not seen the part that was cut off.
     let lines = |wide: &str| format!("{}{wide} {}\n", "line\n".repeat(20), "x".repeat(600));
     stage.put("d", lines("needle"));
     stage.call("read", json!({"path": "d", "limit": 1}));
@@ -68,14 +68,14 @@ fn a_search_is_enough_for_an_edit() {
     stage.ok("write", json!({"path": "d", "content": "x"}), elsewhere);
     #[cfg(unix)]
     {
-        // A link and its file are one.
+        // A link and its target count as the same file.
         std::os::unix::fs::symlink("c", stage.cwd().join("link")).unwrap();
         stage.call("read", json!({"path": "link"}));
         stage.ok("write", json!({"path": "c", "content": "x"}), "Successfully wrote 1 bytes to c");
     }
 }
 
-fn a_patch_names_lines_that_were_shown() {
+fn a_patch_can_change_only_lines_that_were_shown() {
     let stage = stage();
     stage.put("a", numbered(1..=100));
     let old = tag(&stage, "a");
@@ -92,20 +92,20 @@ fn a_patch_names_lines_that_were_shown() {
     assert!(!error && text.starts_with(&format!("@a#{}\n--- a\n+++ a\n@@ ", tag(&stage, "a"))), "{text}");
     assert!(text.contains("\n-line 11\n+eleven\n"), "{text}");
     assert_eq!(stage.get("a"), format!("{}eleven\n{}{}", numbered(1..=10), numbered(12..=39), numbered(45..=100)));
-    // The lines in the diff are known now, the rest is not.
+    // The model now knows the lines in the diff, but not the rest.
     let new = tag(&stage, "a");
     let (text, error) = stage.call("edit", patch(&format!("@a#{new}\nreplace 43\n|x")));
     assert!(!error && text.contains("-line 48\n+x"), "{text}");
     let newer = tag(&stage, "a");
     stage.fails("edit", patch(&format!("@a#{newer}\ndelete 80")), "Lines 80..80 of a were not shown. Read them first.");
-    // Another session knows the tag only.
+    // Another session has only the tag.
     let other = self::stage();
     other.put("a", "1\n2\n");
     let (_, error) = other.call("edit", patch(&format!("@a#{}\ndelete 2", tag(&other, "a"))));
     assert_eq!((error, other.get("a").as_str()), (false, "1\n"));
 }
 
-fn a_patch_is_made_whole_or_not_at_all() {
+fn a_patch_applies_completely_or_not_at_all() {
     let stage = stage();
     stage.put("a", "1\n2\n");
     stage.put("b", "1\n");
@@ -129,7 +129,7 @@ fn a_patch_is_made_whole_or_not_at_all() {
     assert_eq!((stage.get("a").as_str(), stage.get("d/new").as_str()), ("2\n3\n", "x\n\n"));
 }
 
-fn a_stale_tag_merges_or_refuses() {
+fn a_stale_tag_is_merged_or_refused() {
     let stage = stage();
     stage.put("a", numbered(1..=9));
     stage.call("read", json!({"path": "a"}));
@@ -138,21 +138,21 @@ fn a_stale_tag_merges_or_refuses() {
     let (text, error) = stage.call("edit", patch(&format!("@a#{old}\nreplace 5\n|five")));
     assert!(!error && text.contains("\n[Merged with changes made since]\n"), "{text}");
     assert_eq!(stage.get("a"), format!("zero\n{}five\n{}", numbered(1..=4), numbered(6..=9)));
-    // The same line was changed by both.
+    // Both changes affect the same line.
     let now = tag(&stage, "a");
     let shown = "4:line 3\n*5:line 4\n*6:five\n7:line 6\n8:line 7";
     let (text, error) = stage.call("edit", patch(&format!("@a#{old}\nreplace 5..6\n|x")));
     assert!(error && text.starts_with(&format!("Stale tag for a: the file is now #{now}.\n3:line 2\n4:")), "{text}");
     assert_eq!(text.split_once(".\n3:line 2\n").unwrap().1, shown);
-    // The lines in the output may be named immediately.
+    // A patch can change the lines in the output without another read.
     let (text, error) = stage.call("edit", patch(&format!("@a#{now}\nreplace 6\n|5")));
     assert!(!error, "{text}");
-    // A tag that nobody knows.
+    // An unknown tag.
     let (text, error) = stage.call("edit", patch("@a#00000000\ndelete 1"));
     assert!(error && text.starts_with("Stale tag for a: the file is now #") && text.contains("*1:zero\n2:line 1\n3:"));
 }
 
-fn bodies_that_look_wrong_are_named() {
+fn suspicious_patch_bodies_produce_warnings() {
     let stage = stage();
     stage.put("a", "fn a() {\n    b();\n}\n\nend\n");
     let first = tag(&stage, "a");
@@ -179,7 +179,7 @@ fn a_write_in_hashline_mode_has_a_tag() {
     assert_eq!(text, format!("@empty#{}\nThe file is empty.", tag(&stage, "empty")));
 }
 
-fn the_last_writes_can_be_taken_back() {
+fn the_last_writes_can_be_undone() {
     let stage = Stage::new();
     stage.ok("write", json!({"path": "a", "content": "1"}), "Successfully wrote 1 bytes to a");
     for text in 2..=22 {

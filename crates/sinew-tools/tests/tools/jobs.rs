@@ -1,4 +1,4 @@
-//! Commands in the background, on a terminal, and the shells that run them.
+//! Tests commands in the background and in a terminal, and the shells that run them.
 
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -15,23 +15,23 @@ use crate::stage::Stage;
 pub(crate) const CASES: &[Case] = &[
     ("a_job_runs_in_a_copy_of_the_shell", a_job_runs_in_a_copy_of_the_shell),
     ("jobs_are_listed_read_and_cancelled", jobs_are_listed_read_and_cancelled),
-    ("the_session_is_told_of_jobs", the_session_is_told_of_jobs),
-    ("jobs_are_limited_and_die_with_the_session", jobs_are_limited_and_die_with_the_session),
+    ("the_session_is_notified_of_jobs", the_session_is_notified_of_jobs),
+    ("jobs_are_limited_and_end_with_the_session", jobs_are_limited_and_end_with_the_session),
     ("a_long_command_becomes_a_job", a_long_command_becomes_a_job),
-    ("an_abort_leaves_a_command_that_became_a_job", an_abort_leaves_a_command_that_became_a_job),
+    ("an_abort_does_not_end_a_command_that_became_a_job", an_abort_does_not_end_a_command_that_became_a_job),
     ("without_the_setting_there_are_no_jobs", without_the_setting_there_are_no_jobs),
-    ("shells_that_nobody_uses_are_closed", shells_that_nobody_uses_are_closed),
+    ("idle_shells_are_closed", idle_shells_are_closed),
     ("shells_beyond_the_limit_are_closed", shells_beyond_the_limit_are_closed),
-    ("variables_and_the_bash_come_from_the_settings", variables_and_the_bash_come_from_the_settings),
-    ("a_terminal_runs_what_asks_for_one", a_terminal_runs_what_asks_for_one),
-    ("a_finished_list_is_put_away", a_finished_list_is_put_away),
+    ("variables_and_the_path_of_bash_come_from_the_settings", variables_and_the_path_of_bash_come_from_the_settings),
+    ("commands_with_pty_run_in_a_terminal", commands_with_pty_run_in_a_terminal),
+    ("a_finished_todo_list_is_cleared", a_finished_todo_list_is_cleared),
 ];
 
 fn with_jobs() -> Stage {
     Stage::with(Settings { jobs: true, ..Settings::default() })
 }
 
-/// The process whose number a command wrote to a file, once it is there.
+/// Waits until a command has written a process id to a file, and returns it.
 fn process(stage: &Stage, file: &str) -> String {
     let path = stage.cwd().join(file);
     wait(|| std::fs::read_to_string(&path).is_ok_and(|text| text.ends_with('\n')));
@@ -39,11 +39,11 @@ fn process(stage: &Stage, file: &str) -> String {
 }
 
 pub(crate) fn is_alive(pid: &str) -> bool {
-    // A zombie is dead: its parent has not looked yet.
+    // A zombie counts as dead, because its parent may not have reaped it yet.
     std::fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| !stat.contains(") Z "))
 }
 
-/// Waits for something that is bound to happen.
+/// Waits until a condition is true; panics after a minute.
 #[track_caller]
 fn wait(happened: impl Fn() -> bool) {
     let begun = Instant::now();
@@ -66,7 +66,7 @@ fn a_job_runs_in_a_copy_of_the_shell() {
     );
     let (text, error) = stage.call("job", json!({"action": "wait", "id": "1"}));
     assert!(!error && text.starts_with("f a b\ne's none 2 3\nx\nm\n[Job 1 is done after "), "{text}");
-    // The shell of the session is as it was, its last exit code too.
+    // The shell of the session is unchanged, including its last exit code.
     stage.ok("bash", json!({"command": "echo $? $x $E; ls"}), "3 a b line line\nx");
     stage.ok("bash", json!({"command": "cd .. && pwd", "background": true}), "Started job 2.");
     let (text, _) = stage.call("job", json!({"action": "wait", "id": "2"}));
@@ -103,7 +103,7 @@ fn jobs_are_listed_read_and_cancelled() {
     assert!(text.contains("(Command timed out after 1 seconds)"), "{text}");
 }
 
-fn the_session_is_told_of_jobs() {
+fn the_session_is_notified_of_jobs() {
     let stage = with_jobs();
     let told = |id: &str, state| Notice::Job { id: id.into(), state, follow_up: None };
     stage.ok("bash", json!({"command": "seq 1 100; false", "background": true}), "Started job 1.");
@@ -120,7 +120,7 @@ fn the_session_is_told_of_jobs() {
     assert_eq!((stage.notice(), stage.notice()), (told("3", "running"), told("3", "cancelled")));
 }
 
-fn jobs_are_limited_and_die_with_the_session() {
+fn jobs_are_limited_and_end_with_the_session() {
     let stage = with_jobs();
     let mut pids = Vec::new();
     for n in 1..=16 {
@@ -145,13 +145,13 @@ fn a_long_command_becomes_a_job() {
     let (text, error) = stage.call("bash", json!({"command": command}));
     let expect = "a\n[Still running after 3 s: it goes on as job 1. The next command has a new shell.]";
     assert_eq!((text.as_str(), error), (expect, false));
-    // A new shell as it was before that command.
+    // The new shell has the state from before that command.
     stage.ok("bash", json!({"command": "echo $v; ls; touch ../go"}), "kept\nx");
     let (text, _) = stage.call("job", json!({"action": "wait"}));
     assert!(text.starts_with("a\nb\n[Job 1 is done after "), "{text}");
 }
 
-fn an_abort_leaves_a_command_that_became_a_job() {
+fn an_abort_does_not_end_a_command_that_became_a_job() {
     let stage = Stage::with(Settings { jobs: true, auto_background_ms: 1, ..Settings::default() });
     let (cancel_handle, cancel) = CancelHandle::new();
     let output = stage.output("bash", json!({"command": "sleep 1000"}), cancel);
@@ -168,17 +168,17 @@ fn without_the_setting_there_are_no_jobs() {
     assert!(error && text.contains("background"), "{text}");
 }
 
-fn shells_that_nobody_uses_are_closed() {
+fn idle_shells_are_closed() {
     let shells = Arc::new(Shells::limited(8, Duration::from_millis(30)));
     let stage = Stage::changed(|options| options.shells = Arc::clone(&shells));
     stage.ok("bash", json!({"command": "v=kept; mkdir d; cd d; echo $$ > pid"}), "(no output)");
     let first = process(&stage, "d/pid");
     wait(|| !is_alive(&first));
     stage.ok("bash", json!({"command": "echo $v; ls"}), "kept\npid");
-    // A shell that has something in the background is in use.
+    // A shell with a background process is in use.
     stage.ok("bash", json!({"command": "sleep 1000 & echo $! > sleeper; echo $$ > pid"}), "(no output)");
     let (shell, sleeper) = (process(&stage, "d/pid"), process(&stage, "d/sleeper"));
-    // By the time that one which was used later is closed, this one would be.
+    // When a shell that was used later has been closed for idleness, this one would have been closed too.
     let later = Stage::changed(|options| options.shells = Arc::clone(&shells));
     later.ok("bash", json!({"command": "echo $$ > pid"}), "(no output)");
     let idle = process(&later, "pid");
@@ -204,7 +204,7 @@ fn shells_beyond_the_limit_are_closed() {
     assert!(!is_alive(&pids[1]) && is_alive(&pids[2]));
 }
 
-fn variables_and_the_bash_come_from_the_settings() {
+fn variables_and_the_path_of_bash_come_from_the_settings() {
     use std::os::unix::fs::PermissionsExt;
     let folder = tempfile::tempdir().unwrap();
     let bash = folder.path().join("bash");
@@ -221,7 +221,7 @@ fn variables_and_the_bash_come_from_the_settings() {
     stage.fails("bash", json!({"command": "true"}), none);
 }
 
-/// A user who types a line as soon as something is printed.
+/// A simulated user who types a line, or presses Escape, as soon as something is printed.
 #[derive(Default)]
 struct Typist {
     session: Mutex<Option<PtySession>>,
@@ -249,7 +249,7 @@ impl Console for Typist {
     }
 }
 
-fn a_terminal_runs_what_asks_for_one() {
+fn commands_with_pty_run_in_a_terminal() {
     let console = Arc::new(Typist { key: "typed\n", ..Typist::default() });
     let stage = Stage::changed(|options| options.console = Some(Arc::clone(&console) as Arc<dyn Console>));
     stage.ok("bash", json!({"command": "mkdir d; cd d; v=kept"}), "(no output)");
@@ -268,11 +268,11 @@ fn a_terminal_runs_what_asks_for_one() {
     let (text, error) = stage.call("bash", json!({"command": "echo begun; sleep 1000", "pty": true}));
     assert!(error && text.starts_with("begun\n") && text.ends_with("Command aborted"), "{text}");
     stage.ok("bash", json!({"command": "[ -t 0 ] || echo no terminal"}), "no terminal");
-    // Nobody could see it.
+    // Without a console, nobody could see the terminal.
     Stage::new().ok("bash", json!({"command": "[ -t 0 ] || echo no terminal", "pty": true}), "no terminal");
 }
 
-fn a_finished_list_is_put_away() {
+fn a_finished_todo_list_is_cleared() {
     let list = json!({"op": "init", "list": [{"phase": "p", "items": ["a", "b"]}]});
     let stage = Stage::with(Settings { todo_auto_clear_seconds: 0, ..Settings::default() });
     stage.call("todo", json!({"ops": [list, {"op": "done", "task": "a"}]}));

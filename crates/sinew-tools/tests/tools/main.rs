@@ -1,7 +1,7 @@
-//! The built-in tools on real files and a real bash, and the conformance table of tools.
+//! Tests the built-in tools with real files and a real bash, and compares them with the conformance table.
 #![no_main]
-#![expect(clippy::print_stdout, reason = "a test without harness reports by itself")]
-#![allow(clippy::unwrap_used, reason = "a step that fails is a test that fails")]
+#![expect(clippy::print_stdout, reason = "a test without a harness prints its own results")]
+#![allow(clippy::unwrap_used, reason = "a failed test panics")]
 
 #[cfg(unix)]
 mod access;
@@ -17,7 +17,7 @@ mod jobs;
 #[cfg(unix)]
 mod odd;
 mod patch;
-#[cfg_attr(not(unix), expect(dead_code, reason = "tests that need a bash use more of it"))]
+#[cfg_attr(not(unix), expect(dead_code, reason = "the tests that need bash use the rest"))]
 mod stage;
 mod web;
 #[cfg(windows)]

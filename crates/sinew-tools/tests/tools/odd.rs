@@ -1,4 +1,4 @@
-//! Names and files that few have, as tables: what a model asks for, and what it is told.
+//! Tests unusual names and files: tables of calls and the expected answers.
 
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 
@@ -9,23 +9,23 @@ use crate::Case;
 use crate::stage::Stage;
 
 pub(crate) const CASES: &[Case] = &[
-    ("addresses_are_no_files", addresses_are_no_files),
-    ("a_sign_may_be_a_part_of_a_name", a_sign_may_be_a_part_of_a_name),
-    ("files_without_an_end_are_not_waited_for", files_without_an_end_are_not_waited_for),
-    ("lines_that_were_asked_for_come_before_those_around", lines_that_were_asked_for_come_before_those_around),
-    ("names_stay_on_one_line", names_stay_on_one_line),
-    ("one_file_that_cannot_be_shown_hides_no_other", one_file_that_cannot_be_shown_hides_no_other),
-    ("patterns_may_lead_elsewhere", patterns_may_lead_elsewhere),
-    ("what_stands_there_twice_is_not_edited", what_stands_there_twice_is_not_edited),
+    ("urls_are_refused_as_file_paths", urls_are_refused_as_file_paths),
+    ("an_at_sign_can_be_part_of_a_name", an_at_sign_can_be_part_of_a_name),
+    ("endless_files_are_not_read", endless_files_are_not_read),
+    ("requested_lines_take_precedence_over_context_lines", requested_lines_take_precedence_over_context_lines),
+    ("file_names_are_shown_on_one_line", file_names_are_shown_on_one_line),
+    ("an_unreadable_match_does_not_hide_others", an_unreadable_match_does_not_hide_others),
+    ("patterns_can_leave_the_search_directory", patterns_can_leave_the_search_directory),
+    ("ambiguous_text_is_not_edited", ambiguous_text_is_not_edited),
     ("an_edit_keeps_utf16", an_edit_keeps_utf16),
-    ("a_write_keeps_the_form_of_the_text", a_write_keeps_the_form_of_the_text),
-    ("an_edit_says_how_many_occurrences_it_replaced", an_edit_says_how_many_occurrences_it_replaced),
-    ("a_notebook_is_edited_as_it_is_read", a_notebook_is_edited_as_it_is_read),
-    ("a_write_keeps_attributes_and_tells_of_other_names", a_write_keeps_attributes_and_tells_of_other_names),
-    ("a_folder_that_cannot_be_written_is_named", a_folder_that_cannot_be_written_is_named),
+    ("a_write_keeps_encoding_and_line_endings", a_write_keeps_encoding_and_line_endings),
+    ("an_edit_reports_the_number_of_replacements", an_edit_reports_the_number_of_replacements),
+    ("notebook_edits_apply_to_the_text_that_read_shows", notebook_edits_apply_to_the_text_that_read_shows),
+    ("a_write_keeps_attributes_and_reports_hard_links", a_write_keeps_attributes_and_reports_hard_links),
+    ("an_unwritable_directory_is_reported", an_unwritable_directory_is_reported),
 ];
 
-fn addresses_are_no_files() {
+fn urls_are_refused_as_file_paths() {
     let stage = Stage::new();
     for (path, text) in [
         ("http://host/a", "http://host/a is not a file: use fetch for web pages."),
@@ -50,7 +50,7 @@ fn addresses_are_no_files() {
     stage.ok("read", json!({"path": "x:/y"}), "1:z");
 }
 
-fn a_sign_may_be_a_part_of_a_name() {
+fn an_at_sign_can_be_part_of_a_name() {
     let stage = Stage::new();
     stage.put("@types/a", "1");
     stage.ok("read", json!({"path": "@types/a"}), "1:1");
@@ -63,9 +63,9 @@ fn a_sign_may_be_a_part_of_a_name() {
     stage.ok("write", json!({"path": "@new", "content": "x"}), "Successfully wrote 1 bytes to new");
 }
 
-fn files_without_an_end_are_not_waited_for() {
+fn endless_files_are_not_read() {
     let stage = Stage::new();
-    // It looks like a file; a read of it waits for the next message of the kernel, or is refused.
+    // It looks like a plain file, but a read waits for the next kernel message, or is refused.
     let (text, error) = stage.call("read", json!({"path": "/proc/kmsg"}));
     assert!(error && text.starts_with("Cannot read /proc/kmsg: "), "{text}");
     let (text, error) = stage.call("edit", json!({"path": "/proc/kmsg", "oldText": "a", "newText": "b"}));
@@ -76,7 +76,7 @@ fn files_without_an_end_are_not_waited_for() {
     assert!(!error && text.starts_with("1:Name:"), "{text}");
 }
 
-fn lines_that_were_asked_for_come_before_those_around() {
+fn requested_lines_take_precedence_over_context_lines() {
     let stage = Stage::new();
     let wide = "w".repeat(60_000);
     let check = |offset: usize, limit: usize, expect: &str| {
@@ -88,7 +88,7 @@ fn lines_that_were_asked_for_come_before_those_around() {
     stage.put("a", format!("1\n2\n{wide}\n4\n5\n"));
     check(4, 2, "4:4\n5:5");
     check(2, 1, "1:1\n2:2\n[Showing lines 1-2 of 5. Use offset=3 to continue.]");
-    // Lines that fit alone and not together: those around give way, the farthest first.
+    // Lines that each fit, but not together: context lines are dropped, the most distant first.
     let long = "l".repeat(20_000);
     stage.put("a", format!("{long}\n{long}\nx\n{long}\n{long}\nend\n"));
     let shown = |from: usize, lines: &[&str]| -> String {
@@ -104,7 +104,7 @@ fn lines_that_were_asked_for_come_before_those_around() {
     stage.put("a", &wide);
     let (text, _) = stage.call("read", json!({"path": "a:raw"}));
     assert!(text.starts_with("www"), "{}", &text[..20]);
-    // More than is looked at for the count: the end of the line is not known.
+    // The line is longer than what is scanned for the count, so its length is unknown.
     let huge = std::fs::File::create(stage.cwd().join("huge")).unwrap();
     std::os::unix::fs::FileExt::write_all_at(&huge, &[b'x'; 9_000], 0).unwrap();
     huge.set_len(80 << 20).unwrap();
@@ -116,7 +116,7 @@ fn lines_that_were_asked_for_come_before_those_around() {
     stage.ok("read", json!({"path": "huge", "offset": 2.0}), beyond);
 }
 
-fn names_stay_on_one_line() {
+fn file_names_are_shown_on_one_line() {
     let stage = Stage::new();
     stage.put("a\n1:b\u{1b}[31m", "hit\n");
     let name = "a\u{fffd}1:b\u{fffd}[31m";
@@ -127,7 +127,7 @@ fn names_stay_on_one_line() {
     stage.ok("read", json!({"path": "a\n1:b\u{1b}[31m"}), "1:hit");
 }
 
-fn one_file_that_cannot_be_shown_hides_no_other() {
+fn an_unreadable_match_does_not_hide_others() {
     use std::os::unix::ffi::OsStrExt;
     let stage = Stage::new();
     stage.put("good", "hit\nhit\nhit\n");
@@ -145,7 +145,7 @@ fn one_file_that_cannot_be_shown_hides_no_other() {
     assert_eq!(text, "bad\u{fffd}\n1:hit\n2:hit\n\ngood\n1:hit\n2:hit\n3:hit");
 }
 
-fn patterns_may_lead_elsewhere() {
+fn patterns_can_leave_the_search_directory() {
     let stage = Stage::new();
     stage.put("a.rs", "");
     stage.put("d/b.rs", "");
@@ -166,7 +166,7 @@ fn patterns_may_lead_elsewhere() {
     stage.fails("find", json!({"pattern": "/*"}), "Searching / is refused: name a folder below it.");
 }
 
-fn what_stands_there_twice_is_not_edited() {
+fn ambiguous_text_is_not_edited() {
     let stage = Stage::new();
     let found = |count: usize| {
         format!(
@@ -184,11 +184,11 @@ fn what_stands_there_twice_is_not_edited() {
         stage.fails("edit", json!({"path": "a", "oldText": old, "newText": "y"}), &found(2));
         assert_eq!(stage.get("a"), content);
     }
-    // So many lines that might be meant are not looked at.
+    // With this many candidates, the lines are not compared.
     stage.put("a", "  }x\n".repeat(2_000) + "  }\n");
     let (text, error) = stage.call("edit", json!({"path": "a", "oldText": "    }\n", "newText": "y\n"}));
     assert!(error && text.starts_with("Could not find the text in a."), "{text}");
-    // A file that changed since it was read, and has the text twice now, is another matter.
+    // If the file changed since it was read and now contains the text twice, the error says that it changed.
     stage.put("a", "one\n");
     stage.call("read", json!({"path": "a"}));
     stage.put("a", "one\none\n");
@@ -211,7 +211,7 @@ fn an_edit_keeps_utf16() {
     assert_eq!(file(), [&wide[..], b"x"].concat());
 }
 
-fn a_write_keeps_the_form_of_the_text() {
+fn a_write_keeps_encoding_and_line_endings() {
     let stage = Stage::with(Settings { file_guard: FileGuard::Off, ..Settings::default() });
     let wide = |text: &str| text.encode_utf16().flat_map(u16::to_be_bytes).collect::<Vec<u8>>();
     for (old, new, kept) in [
@@ -228,7 +228,7 @@ fn a_write_keeps_the_form_of_the_text() {
     }
 }
 
-fn an_edit_says_how_many_occurrences_it_replaced() {
+fn an_edit_reports_the_number_of_replacements() {
     let stage = Stage::new();
     stage.put("a", "x y x\nx\n");
     stage.call("read", json!({"path": "a"}));
@@ -237,7 +237,7 @@ fn an_edit_says_how_many_occurrences_it_replaced() {
 }
 
 /// Edits of a notebook apply to the text that a read shows.
-fn a_notebook_is_edited_as_it_is_read() {
+fn notebook_edits_apply_to_the_text_that_read_shows() {
     let stage = Stage::new();
     let book = "{\n \"cells\": [\n  {\n   \"cell_type\": \"code\",\n   \"source\": [\n    \"a = 1\\n\",\n    \"b\"\n   ]\n  }\n ]\n}\n";
     stage.put("n.ipynb", book);
@@ -254,13 +254,13 @@ fn a_notebook_is_edited_as_it_is_read() {
     assert!(failed && text.contains("the content is no notebook"), "{text}");
 }
 
-fn a_write_keeps_attributes_and_tells_of_other_names() {
+fn a_write_keeps_attributes_and_reports_hard_links() {
     let stage = Stage::with(Settings { file_guard: FileGuard::Off, ..Settings::default() });
     stage.put("a", "one\n");
     let path = stage.cwd().join("a");
     std::fs::set_permissions(&path, PermissionsExt::from_mode(0o600)).unwrap();
     std::fs::hard_link(&path, stage.cwd().join("b")).unwrap();
-    // Not every file system has attributes; where it has them they stay.
+    // Not every file system supports attributes; if it does, they are kept.
     let flags = rustix::fs::XattrFlags::empty();
     let kept = rustix::fs::setxattr(&path, "user.sinew", b"kept", flags).is_ok();
     let note = "[The file had 2 names (hard links): the others keep the old content.]";
@@ -276,9 +276,9 @@ fn a_write_keeps_attributes_and_tells_of_other_names() {
     }
 }
 
-fn a_folder_that_cannot_be_written_is_named() {
+fn an_unwritable_directory_is_reported() {
     let stage = Stage::new();
-    // Nobody can make a file there, root included.
+    // Not even root can create a file there.
     let (text, error) = stage.call("write", json!({"path": "/proc/self/none", "content": "x"}));
     assert!(error && text.starts_with("Cannot write /proc/self/none: its folder cannot be written: "), "{text}");
     assert!(!text.contains(".tmp"), "{text}");

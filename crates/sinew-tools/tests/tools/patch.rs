@@ -1,4 +1,4 @@
-//! edit by patches.
+//! Tests `edit` by patches.
 
 use serde_json::{Value, json};
 use sinew_tools::{EditMode, EditSettings, Settings};
@@ -8,8 +8,8 @@ use crate::stage::{Stage, holds};
 
 pub(crate) const CASES: &[Case] = &[
     ("a_patch_changes_creates_renames_and_deletes_files", a_patch_changes_creates_renames_and_deletes_files),
-    ("a_unified_diff_is_a_patch_too", a_unified_diff_is_a_patch_too),
-    ("a_patch_that_does_not_fit_changes_no_file", a_patch_that_does_not_fit_changes_no_file),
+    ("a_unified_diff_is_accepted_as_a_patch", a_unified_diff_is_accepted_as_a_patch),
+    ("a_patch_that_does_not_apply_changes_no_file", a_patch_that_does_not_apply_changes_no_file),
     ("a_patch_replaces_only_files_that_were_read", a_patch_replaces_only_files_that_were_read),
     ("a_patch_reports_a_diff_of_each_file", a_patch_reports_a_diff_of_each_file),
     #[cfg(unix)]
@@ -23,7 +23,7 @@ fn stage() -> Stage {
     })
 }
 
-/// A patch of the Begin Patch form.
+/// Returns the arguments for a patch in the `*** Begin Patch` form.
 fn patch(body: &str) -> Value {
     json!({"patch": format!("*** Begin Patch\n{body}*** End Patch\n")})
 }
@@ -45,7 +45,7 @@ fn a_patch_changes_creates_renames_and_deletes_files() {
     holds(&stage.cwd(), &["a", "d", "e"]);
 }
 
-fn a_unified_diff_is_a_patch_too() {
+fn a_unified_diff_is_accepted_as_a_patch() {
     let stage = stage();
     stage.put("src/a", "1\n2\n3\n");
     stage.put("gone", "x\n");
@@ -53,13 +53,13 @@ fn a_unified_diff_is_a_patch_too() {
                 --- /dev/null\n+++ b/new\n@@ -0,0 +1 @@\n+n\n";
     stage.ok("edit", json!({"patch": diff}), "Changed src/a.\nDeleted gone.\nCreated new.");
     assert_eq!((stage.get("src/a"), stage.get("new")), ("1\ntwo\n3\n".into(), "n\n".into()));
-    // Without prefixes: the first part is that of the path where a file is there.
+    // Without the prefixes `a/` and `b/`, the first directory is part of the path if such a file exists.
     let plain = "--- src/a\n+++ src/a\n@@ -1,3 +1,3 @@\n-1\n+one\n two\n 3\n";
     let (said, is_error) = stage.call("edit", json!({"patch": plain}));
     assert_eq!((is_error, stage.get("src/a").as_str()), (false, "one\ntwo\n3\n"), "{said}");
 }
 
-fn a_patch_that_does_not_fit_changes_no_file() {
+fn a_patch_that_does_not_apply_changes_no_file() {
     let stage = stage();
     stage.put("a", "one\ntwo\n");
     let whole = "*** Update File: a\n@@\n-one\n+1\n";

@@ -1,4 +1,4 @@
-//! A session's tools in a folder of their own.
+//! The tools of a session in a temporary directory.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -35,7 +35,7 @@ impl Stage {
         Stage::changed(|options| options.settings = settings)
     }
 
-    /// A stage whose host is set up otherwise.
+    /// Creates a stage with changed options of the host.
     pub(crate) fn changed(change: impl FnOnce(&mut HostOptions)) -> Stage {
         let folder = tempfile::tempdir().unwrap();
         let cwd = real(folder.path()).join("work");
@@ -70,7 +70,7 @@ impl Stage {
         Stage { tools: builtin(&host), host, artifacts, runtime, folder }
     }
 
-    /// The next thing that the session is told.
+    /// Returns the next notification of the session.
     pub(crate) fn notice(&self) -> Notice {
         self.runtime.block_on(self.host.notice())
     }
@@ -89,7 +89,7 @@ impl Stage {
         String::from_utf8(std::fs::read(self.cwd().join(name)).unwrap()).unwrap()
     }
 
-    /// Calls a tool as the loop does: mended, checked, run.
+    /// Calls a tool like the agent loop: repairs and validates the arguments, then runs the call.
     pub(crate) fn output(&self, name: &str, arguments: Value, cancel: CancelToken) -> ToolOutput {
         let tool = self.tools.iter().find(|tool| tool.name() == name).unwrap();
         let arguments = tool.prepare(arguments);
@@ -107,7 +107,7 @@ impl Stage {
         }
     }
 
-    /// The text of a call, and whether it is an error.
+    /// Returns the text of a call's result, and whether it is an error.
     pub(crate) fn call(&self, name: &str, arguments: Value) -> (String, bool) {
         let output = self.output(name, arguments, CancelToken::never());
         (text_of(&output.content), output.is_error)
@@ -124,13 +124,13 @@ impl Stage {
     }
 }
 
-/// A path without links, as people write it: without the mark of verbatim paths of Windows.
+/// Returns a path with links resolved, without the prefix of verbatim paths on Windows.
 fn real(path: &Path) -> PathBuf {
     let path = path.canonicalize().unwrap();
     path.to_str().and_then(|path| path.strip_prefix(r"\\?\")).map_or(path.clone(), PathBuf::from)
 }
 
-/// Whether nothing but `names` is in a folder.
+/// Checks that a directory contains exactly `names`.
 #[track_caller]
 pub(crate) fn holds(folder: &Path, names: &[&str]) {
     let entries = std::fs::read_dir(folder).unwrap();

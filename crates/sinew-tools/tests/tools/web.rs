@@ -1,4 +1,4 @@
-//! fetch over real connections.
+//! Tests `fetch` over real connections.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
@@ -12,10 +12,10 @@ use crate::stage::Stage;
 
 pub(crate) const CASES: &[Case] = &[
     ("private_addresses_are_refused", private_addresses_are_refused),
-    ("pages_are_shown_by_their_kind", pages_are_shown_by_their_kind),
-    ("each_redirect_is_looked_at", each_redirect_is_looked_at),
-    ("large_and_broken_bodies_are_answered", large_and_broken_bodies_are_answered),
-    ("a_page_is_kept_for_its_next_part", a_page_is_kept_for_its_next_part),
+    ("pages_are_shown_according_to_their_type", pages_are_shown_according_to_their_type),
+    ("every_redirect_is_checked", every_redirect_is_checked),
+    ("large_and_broken_bodies_get_an_answer", large_and_broken_bodies_get_an_answer),
+    ("a_page_is_cached_for_later_parts", a_page_is_cached_for_later_parts),
 ];
 
 /// `{"n": 1}`, compressed.
@@ -27,7 +27,7 @@ const PNG: &[u8] = &[
     9, 137, 0, 0, 0, 0, 73, 69, 78, 68, 174, 66, 96, 130,
 ];
 
-/// Status, headers and body for a path, `None` for a connection that is closed at once.
+/// Returns status, headers and body for a path; `None` if the connection is closed at once.
 fn answer(path: &str, port: u16) -> Option<(&'static str, String, Vec<u8>)> {
     let typed = |kind: &str| format!("Content-Type: {kind}\r\n");
     let to = |place: &str| format!("Location: {place}\r\n");
@@ -71,7 +71,7 @@ fn serve() -> u16 {
                 let length = body.len();
                 let head =
                     format!("HTTP/1.1 {status}\r\n{headers}Content-Length: {length}\r\nConnection: close\r\n\r\n");
-                // A client that has enough closes before the end.
+                // A client that has read enough closes the connection before the end.
                 let _ = stream.write_all(&[head.into_bytes(), body].concat());
             });
         }
@@ -79,7 +79,7 @@ fn serve() -> u16 {
     port
 }
 
-/// A session that may reach this machine by its number, and an address of the server.
+/// Returns a session that may fetch from 127.0.0.1, and a function for URLs of the server.
 fn stage() -> (Stage, impl Fn(&str) -> String) {
     let port = serve();
     let stage = Stage::with(Settings { fetch_allow_private: vec!["127.0.0.1".into()], ..Settings::default() });
@@ -98,7 +98,7 @@ fn private_addresses_are_refused() {
     }
 }
 
-fn pages_are_shown_by_their_kind() {
+fn pages_are_shown_according_to_their_type() {
     let (stage, url) = stage();
     let page = |path: &str, expect: &str| {
         let (head, body) = expect.split_once('|').unwrap();
@@ -122,7 +122,7 @@ fn pages_are_shown_by_their_kind() {
     assert!(!stage.call("fetch", json!({"url": upper})).1);
 }
 
-fn each_redirect_is_looked_at() {
+fn every_redirect_is_checked() {
     let (stage, url) = stage();
     let (text, error) = stage.call("fetch", json!({"url": url("near")}));
     assert!(!error && text.starts_with(&format!("{}\nTitle: T & U\n", url("page"))), "{text}");
@@ -137,7 +137,7 @@ fn each_redirect_is_looked_at() {
     }
 }
 
-fn large_and_broken_bodies_are_answered() {
+fn large_and_broken_bodies_get_an_answer() {
     let (stage, url) = stage();
     let (text, error) = stage.call("fetch", json!({"url": url("large"), "limit": 1}));
     assert!(!error && text.contains("\n0123456789abcde\n[The page is longer than 10 MB"), "{text}");
@@ -148,7 +148,7 @@ fn large_and_broken_bodies_are_answered() {
     assert!(error && !text.is_empty());
 }
 
-fn a_page_is_kept_for_its_next_part() {
+fn a_page_is_cached_for_later_parts() {
     let (stage, url) = stage();
     let (text, _) = stage.call("fetch", json!({"url": url("lines")}));
     assert!(text.ends_with("\n2000\n[Showing lines 1-2000 of 5000. Use offset=2001 to continue.]"), "{text}");

@@ -1,4 +1,4 @@
-//! Paths of Windows, as a model writes them, and files with its line ends.
+//! Tests Windows paths in the forms that models write, and files with Windows line endings.
 
 use serde_json::{Value, json};
 
@@ -6,21 +6,21 @@ use crate::Case;
 use crate::stage::{Stage, holds};
 
 pub(crate) const CASES: &[Case] = &[
-    ("a_file_is_one_however_its_path_is_written", a_file_is_one_however_its_path_is_written),
+    ("all_spellings_of_a_path_name_one_file", all_spellings_of_a_path_name_one_file),
     (
-        "names_that_windows_keeps_are_refused_before_a_file_is_made",
-        names_that_windows_keeps_are_refused_before_a_file_is_made,
+        "reserved_windows_names_are_refused_before_a_file_is_created",
+        reserved_windows_names_are_refused_before_a_file_is_created,
     ),
-    ("paths_that_name_no_file_say_what_to_write", paths_that_name_no_file_say_what_to_write),
-    ("line_ends_of_windows_stay", line_ends_of_windows_stay),
-    ("a_path_longer_than_260_is_written_and_read", a_path_longer_than_260_is_written_and_read),
+    ("unusable_paths_suggest_what_to_write", unusable_paths_suggest_what_to_write),
+    ("windows_line_endings_are_kept", windows_line_endings_are_kept),
+    ("paths_longer_than_260_characters_work", paths_longer_than_260_characters_work),
 ];
 
 fn folder(stage: &Stage) -> String {
     stage.cwd().to_str().unwrap().to_string()
 }
 
-fn a_file_is_one_however_its_path_is_written() {
+fn all_spellings_of_a_path_name_one_file() {
     let stage = Stage::new();
     let folder = folder(&stage);
     stage.ok("write", json!({"path": "Sub\\a.txt", "content": "x"}), "Successfully wrote 1 bytes to Sub/a.txt");
@@ -49,7 +49,7 @@ fn a_file_is_one_however_its_path_is_written() {
     }
 }
 
-fn names_that_windows_keeps_are_refused_before_a_file_is_made() {
+fn reserved_windows_names_are_refused_before_a_file_is_created() {
     let stage = Stage::new();
     let table: Value = serde_json::from_str(include_str!("../../../sinew-search/tests/windows_paths.json")).unwrap();
     let bad = table["names"].as_array().unwrap().iter().filter(|row| !row[1].is_null());
@@ -65,7 +65,7 @@ fn names_that_windows_keeps_are_refused_before_a_file_is_made() {
     holds(&stage.cwd(), &[]);
 }
 
-fn paths_that_name_no_file_say_what_to_write() {
+fn unusable_paths_suggest_what_to_write() {
     let stage = Stage::new();
     let drive = &folder(&stage)[..2];
     for tool in ["read", "ls"] {
@@ -82,7 +82,7 @@ fn paths_that_name_no_file_say_what_to_write() {
     holds(&stage.cwd(), &[]);
 }
 
-fn line_ends_of_windows_stay() {
+fn windows_line_endings_are_kept() {
     let stage = Stage::new();
     stage.put("a.txt", "one\r\ntwo\r\nthree\r\n");
     stage.ok("read", json!({"path": "a.txt"}), "1:one\n2:two\n3:three");
@@ -92,12 +92,12 @@ fn line_ends_of_windows_stay() {
     assert!(text.contains("2:2") && !text.contains('\r'), "{text:?}");
 }
 
-fn a_path_longer_than_260_is_written_and_read() {
+fn paths_longer_than_260_characters_work() {
     let stage = Stage::new();
     let path = format!("{}/a.txt", ["a folder of twenty-six chars"; 12].join("/"));
     stage.ok("write", json!({"path": path, "content": "x"}), &format!("Successfully wrote 1 bytes to {path}"));
     stage.ok("find", json!({"pattern": "a.txt"}), &path);
-    // wine tells no facts of a file by a long path.
+    // wine returns no metadata for long paths.
     if std::env::var_os("WINEPREFIX").is_none() {
         stage.ok("read", json!({"path": path}), "1:x");
     }

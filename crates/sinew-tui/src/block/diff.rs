@@ -162,7 +162,7 @@ fn read_hunks(patch: &str) -> Vec<Hunk<'_>> {
         match mark {
             "-" => hunk.old.push(text),
             "+" => hunk.new.push(text),
-            // The note that a file has no line end at its end.
+            // The note that a file does not end with a line feed.
             "\\" => continue,
             _ => {
                 hunk.old.push(text);

@@ -1,4 +1,4 @@
-//! The thoughts of a model: Markdown in a subdued style, complete or folded to a row.
+//! The thinking of a model: Markdown in a subdued style, shown in full or folded to one row.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::text::row::{Line, Row};
 use crate::text::style::{Attrs, Style};
 use crate::theme::Token;
 
-/// Thoughts as they arrive. They settle when they are complete: until then they can be folded and unfolded.
+/// The thinking of a model while it arrives. It settles when it is complete; until then it can be folded and unfolded.
 #[derive(Default)]
 pub struct ThoughtBlock {
     text: MarkdownBlock,
@@ -18,7 +18,7 @@ pub struct ThoughtBlock {
     /// The number of rows already converted to the subdued style.
     toned: usize,
     is_folded: bool,
-    /// The keys that show thoughts while they arrive, and the whole transcript.
+    /// The keys that unfold the thinking while it arrives, and that show the whole transcript.
     keys: [Option<Chord>; 2],
     finished: bool,
     version: u64,
@@ -31,7 +31,7 @@ impl ThoughtBlock {
         ThoughtBlock { is_folded, ..ThoughtBlock::default() }
     }
 
-    /// Names the keys that show the rest in a folded row: `unfold` while the thoughts arrive, `all` afterwards.
+    /// Sets the keys that a folded row names to show the rest: `unfold` while the thinking arrives, `all` afterwards.
     #[must_use]
     pub fn with_keys(self, unfold: Option<Chord>, all: Option<Chord>) -> ThoughtBlock {
         ThoughtBlock { keys: [unfold, all], ..self }
@@ -57,7 +57,7 @@ impl ThoughtBlock {
         self.version += 1;
     }
 
-    /// Returns the row of folded thoughts: their first heading, else their first row, and the key that shows the rest.
+    /// Returns the row of folded thinking: its first heading, or else its first row, and the key that shows the rest.
     fn folded(&self, look: Style, width: usize) -> Option<Row> {
         let heading = self.text.text().lines().map(str::trim).find_map(|line| {
             let bold = line.strip_prefix("**").and_then(|line| line.strip_suffix("**"));

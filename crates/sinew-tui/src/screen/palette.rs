@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn symbols_are_ascii_where_they_have_to_be() {
+    fn symbols_are_replaced_by_ascii_if_necessary() {
         fn shown(characters: Characters, text: &str, width: usize, foreign: bool) -> &str {
             Palette { depth: Depth::None, characters }.shown(text, width, foreign)
         }

@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn the_innermost_terminal_decides() {
+    fn the_innermost_terminal_determines_the_reflow() {
         check(&[("TERM", "xterm-256color")], None);
         check(&[("TERM", "linux")], Some(Reflow::Cut));
         check(&[("XTERM_VERSION", "XTerm(390)")], Some(Reflow::Cut));
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_known_by_their_beginnings() {
+    fn terminal_names_match_by_prefix() {
         for (name, expect) in [
             ("XTerm(390)", Some(Reflow::Cut)),
             ("xterm.js(5.5.0)", Some(Reflow::WrapOthers)),

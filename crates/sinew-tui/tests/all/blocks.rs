@@ -27,7 +27,7 @@ fn check(markdown: &str, width: usize, expect: &[&str]) {
 }
 
 #[test]
-fn markdown_is_laid_out() {
+fn markdown_renders_to_the_expected_rows() {
     check("# Head\ntext *and* **more** of `it`\n", 80, &["Head", "", "text and more of it"]);
     check("one two three four\n\nfive", 9, &["one two", "three", "four", "", "five"]);
     check("- a\n- b\n  1. c\n  2. d\n", 80, &["- a", "- b", "  1. c", "  2. d"]);
@@ -124,7 +124,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 1_500, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn settled_rows_are_the_first_rows_of_the_whole(
+    fn settled_rows_are_a_prefix_of_the_final_rows(
         parts in prop::collection::vec(prop::sample::select(&PIECES[..]), 1..12),
         cuts in prop::collection::vec(1..12usize, 1..8),
         width in 4..60usize,
@@ -133,7 +133,7 @@ proptest! {
     }
 
     #[test]
-    fn no_text_breaks_a_row_or_sends_an_escape(
+    fn text_never_breaks_rows_or_sends_escapes(
         text in "[ -~\\x00-\\x1f\u{80}-\u{9f}é日\u{202e}\u{200d}👨‍👩‍👧\u{301}]{0,60}", width in 1..300usize,
     ) {
         let mut blocks: Vec<Box<dyn Block>> = vec![
@@ -283,7 +283,7 @@ fn a_block_that_panics_does_not_affect_the_others() {
 }
 
 #[test]
-fn thoughts_are_one_row_where_they_are_folded_and_settle_at_their_end() {
+fn folded_thinking_is_one_row_and_settles_at_the_end() {
     for (text, expect) in [
         ("**A plan**\n\nRead it.\n", "A plan ⋯ ctrl+o"),
         ("First.\n\n## The second\n", "The second ⋯ ctrl+o"),
@@ -296,7 +296,7 @@ fn thoughts_are_one_row_where_they_are_folded_and_settle_at_their_end() {
         block.finish();
         assert_eq!(rows(&mut block, 29).concat(), expect, "{text:?}");
     }
-    // Whole, folded and whole again while it grows: the same rows as at once.
+    // Folding and unfolding while the text grows yields the same rows as rendering it at once.
     let text = "**A plan**\n\nRead `a` and\n`b`.\n\n- one\n- two\n\n```rust\nfn a() {}\n```\n\nThe end.";
     let mut screen = Screen::new(Size::new(30, 30), ScreenOptions::default(), Arc::new(Theme::dark()));
     let grows = screen.push(ThoughtBlock::streaming(false));

@@ -1,4 +1,4 @@
-//! Terminals that put the cursor behind the text of its row when they get narrower.
+//! Tests terminals that move the cursor directly after the text of its row when they become narrower.
 
 use std::sync::Arc;
 
@@ -37,14 +37,14 @@ fn finds_the_window_when_the_cursor_moved_left_over_blanks() {
         let frame = resized(column);
         assert!(frame.starts_with("\u{1b}[m\u{1b}[2A\r\u{1b}[C\u{1b}[J\r\u{1b}[K"), "{column}: {frame:?}");
     }
-    // A column that no terminal puts it into: nothing above is touched.
+    // No terminal reports this column, so nothing above the cursor is changed.
     let frame = resized(20);
     assert!(frame.starts_with("\u{1b}[m\r\u{1b}[C\u{1b}[J\r\u{1b}[K"), "{frame:?}");
 }
 
 #[test]
 fn sets_the_column_explicitly_after_blanks() {
-    // It was resized twice before it told of the first time: nobody can know.
+    // The terminal was resized twice before it reported the first size, so the position is unknown.
     let mut screen = prompted(ScreenOptions { keeps_length: true, ..ScreenOptions::default() });
     for (draft, expect) in [("", ""), ("a", "\u{1b}[3Ga"), ("ab", "b"), ("ab ", "\u{1b}[C"), ("ab c", "\u{1b}[6Gc")] {
         assert_eq!(write(&mut screen, draft), expect, "{draft:?}");

@@ -161,7 +161,7 @@ proptest! {
 }
 
 #[test]
-fn pages_move_by_the_rows_that_are_shown_and_stop_at_the_edges() {
+fn pages_move_by_the_shown_rows_and_stop_at_the_edges() {
     let mut editor = Editor::new();
     let text: String = (1..=30).map(|line| format!("line {line}\n")).collect();
     editor.set_text(&text);
@@ -179,7 +179,7 @@ fn pages_move_by_the_rows_that_are_shown_and_stop_at_the_edges() {
         editor.act(action);
         assert_eq!(line(&editor), expect, "{action:?}");
     }
-    // Without a further row, the history is not involved.
+    // At the last row, a page does not move through the history.
     editor.history().add("earlier");
     assert!(!editor.act(EditAction::PageUp) && line(&editor) == "line 1");
 }
@@ -203,7 +203,7 @@ fn paste_markers_are_one_unit_and_expand_exactly() {
     assert_eq!(editor.text(), "see  end");
     editor.act(EditAction::Undo);
     assert_eq!(editor.submit(), format!("see {paste} end"));
-    // Typed characters of the plane that markers use are dropped: nobody can forge one.
+    // Typed characters of the markers' plane are dropped, so that a marker cannot be forged.
     editor.insert("\u{100000}x");
     assert_eq!(editor.shown_text(), "x");
 }
@@ -250,7 +250,7 @@ fn prepends_returned_texts_to_the_draft() {
 }
 
 #[test]
-fn long_lines_wrap_at_words_and_the_cursor_has_a_place() {
+fn long_lines_wrap_at_words_and_leave_room_for_the_cursor() {
     let mut editor = Editor::new();
     editor.insert("alpha beta gamma");
     let rows = editor.rows(10, 5, &EditorStyle::default());
@@ -260,7 +260,7 @@ fn long_lines_wrap_at_words_and_the_cursor_has_a_place() {
 }
 
 #[test]
-fn a_jump_finds_the_next_place_and_the_one_before() {
+fn jumps_find_the_next_and_the_previous_occurrence() {
     let mut editor = Editor::new();
     editor.set_text("one two\ntwo é");
     assert!(!editor.jump("o", true) && editor.jump("o", false));

@@ -1,4 +1,4 @@
-//! `/redraw all`: nothing of before is left, and what follows is there once.
+//! Tests `/redraw all`: it erases all earlier output, and the redrawn rows appear once.
 
 use crate::support;
 
@@ -18,7 +18,7 @@ fn paint(screen: &mut Screen, terminal: &mut Alacritty) {
     } {}
 }
 
-/// All rows that are not empty.
+/// Returns all rows that are not empty.
 fn rows(terminal: &mut Alacritty) -> Vec<String> {
     let lines = terminal.lines();
     let texts = lines.iter().map(|line| support::text_of(line).trim_end().to_string());

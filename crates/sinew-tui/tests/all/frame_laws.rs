@@ -15,13 +15,13 @@ fn screen(columns: usize, rows: usize, options: ScreenOptions) -> Screen {
     Screen::new(Size::new(columns, rows), options, Arc::new(Theme::default()))
 }
 
-/// Random operations that neither leave the terminal nor paint it anew.
+/// Generates operations that neither leave the terminal nor repaint it completely.
 fn ops(count: std::ops::Range<usize>) -> impl Strategy<Value = Vec<Op>> {
     let stays = op().prop_filter("it stays", |op| !matches!(op, Op::Reset | Op::LeaveAndReturn));
     prop::collection::vec(stays, count)
 }
 
-/// The rows that have left the screen of a terminal.
+/// Returns the rows that have scrolled off the screen of a terminal.
 fn scrollback(terminal: &mut dyn Terminal) -> Vec<String> {
     let mut lines = terminal.lines();
     lines.truncate(lines.len() - terminal.height());
@@ -51,7 +51,7 @@ fn only_final_rows_scroll_off_the_screen() {
     });
 }
 
-/// Operations whose text has one byte and one cell for each character.
+/// Generates operations whose text has one byte and one cell per character.
 fn plain_ops() -> impl Strategy<Value = Vec<Op>> {
     let text = "[a-f ]{0,30}";
     let op = prop_oneof![
@@ -85,7 +85,7 @@ fn each_cell_shows_its_old_or_new_content_at_every_byte() {
                 shown.push(terminal.lines());
             }
             let after = terminal.lines();
-            // Rows are counted from the first that the terminal keeps, so that a line feed moves none.
+            // Rows are counted from the first one in the scrollback, so that a line feed does not change their numbers.
             scrolled += after.len() - before.len();
             for (at, lines) in shown.iter().enumerate() {
                 for (row, cells) in lines.iter().enumerate() {
@@ -235,7 +235,7 @@ fn a_frame_is_empty_exactly_when_nothing_visible_changes() {
             session.apply(op);
             loop {
                 let before = (terminal.lines(), terminal.text(), terminal.cursor());
-                // That two rows are one line is seen by who copies them.
+                // Whether two rows are one line matters only to users who copy them.
                 let frame = session.screen.paint();
                 terminal.feed(&frame.bytes);
                 let changed = before != (terminal.lines(), terminal.text(), terminal.cursor());
@@ -289,11 +289,11 @@ fn blocks_scroll_off_in_document_order() {
             session.apply(&Op::Finish(at));
             let gone = paint(&mut session);
             assert!(expected.starts_with(&gone), "{gone:#?}");
-            // Nothing after an open block has left.
+            // No rows after an open block have scrolled off.
             let first_open = open.first().map_or(expected.len(), |first| first * (lines + 1));
             assert!(gone.len() <= first_open, "{gone:#?} although block {open:?} is open");
         }
-        // One line more than the screen has rows pushes everything out.
+        // One line more than the screen has rows scrolls everything off.
         session.apply(&Op::Push);
         for line in 0..rows {
             session.apply(&Op::Line(0, format!("end {line}"), WrapMode::Words));

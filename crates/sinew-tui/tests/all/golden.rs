@@ -41,7 +41,7 @@ fn chrome(size: Size, draft: &str, status: &str) -> Chrome {
     }
 }
 
-/// A question, an answer, a change of a file and a command that runs.
+/// Creates a screen with a question, an answer, a file change and a running command.
 fn conversation(size: Size) -> Screen {
     let mut screen = screen(size);
     screen.push(TextBlock::new("why does it fail?", Style::PLAIN).with_prefix(Line::plain("› "), Line::plain("  ")));
@@ -55,7 +55,7 @@ fn conversation(size: Size) -> Screen {
     screen
 }
 
-/// A panel with a filter above the editor.
+/// Creates a screen with a filtered panel above the editor.
 fn panel(size: Size) -> Screen {
     let mut screen = conversation(size);
     let entries =
@@ -72,7 +72,7 @@ fn panel(size: Size) -> Screen {
     screen
 }
 
-/// The view of a whole conversation in the middle of it.
+/// Creates a viewer that is scrolled to the middle of a conversation.
 fn viewer(size: Size) -> Screen {
     let lines: Vec<Line> = (1..=200).map(|line| Line::plain(&format!("line {line} of the conversation"))).collect();
     let passages = lines.chunks(10).map(|lines| Passage { lines: lines.to_vec(), begins: vec![0], is_prompt: false });
@@ -83,10 +83,10 @@ fn viewer(size: Size) -> Screen {
     screen
 }
 
-/// Scrollback, screen and cursor of a terminal after all frames of a screen.
+/// Returns scrollback, screen and cursor of a terminal after it received all frames of a screen.
 fn dump(size: Size, screen: &mut Screen) -> String {
     let mut terminal = Alacritty::new(size.columns, size.rows);
-    // As the mode does at its start.
+    // The interactive mode disables autowrap too.
     terminal.feed(b"\x1b[?7l");
     while {
         let frame = screen.paint();
@@ -134,16 +134,16 @@ fn check(name: &str, view: fn(Size) -> Screen) {
 }
 
 #[test]
-fn the_conversation_is_shown_as_its_golden_frames() {
+fn a_conversation_matches_its_golden_frames() {
     check("conversation", conversation);
 }
 
 #[test]
-fn a_panel_is_shown_as_its_golden_frames() {
+fn a_panel_matches_its_golden_frames() {
     check("panel", panel);
 }
 
 #[test]
-fn the_viewer_is_shown_as_its_golden_frames() {
+fn the_viewer_matches_its_golden_frames() {
     check("viewer", viewer);
 }

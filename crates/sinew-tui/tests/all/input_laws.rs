@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use sinew_tui::{Event, InputParser, Reply};
 
-/// All events of bytes that come in these pieces, with nothing pending at the end.
+/// Returns all events of these chunks, and checks that nothing is pending at the end.
 fn events(parser: &mut InputParser, pieces: &[&[u8]]) -> Vec<Event> {
     let mut out: Vec<Event> = pieces.iter().flat_map(|piece| parser.feed(piece)).collect();
     while parser.patience().is_some() {
@@ -76,7 +76,7 @@ proptest! {
         ], 1..8),
         cuts in prop::collection::vec(1..9usize, 1..40),
     ) {
-        // With marks seen once, line ends are keys however they come.
+        // Once the terminal has sent paste markers, line ends are keys regardless of how they arrive.
         let start = b"\x1b[200~\x1b[201~";
         let bytes = parts.concat().into_bytes();
         let mut whole = InputParser::new(false);
@@ -100,7 +100,7 @@ proptest! {
     }
 
     #[test]
-    fn nothing_in_a_paste_is_a_key(text in "[\\x00-\\x7fé日]{0,200}") {
+    fn pastes_contain_no_keys(text in "[\\x00-\\x7fé日]{0,200}") {
         prop_assume!(!text.contains("\x1b[201~"));
         let bytes = format!("\x1b[200~{text}\x1b[201~");
         let found = events(&mut InputParser::new(false), &[bytes.as_bytes()]);
@@ -110,17 +110,17 @@ proptest! {
 
 #[test]
 fn shortcuts_match_by_the_base_layout() {
-    // ctrl+с of a Russian layout, whose place is that of ctrl+c; the same by a Greek one.
+    // ctrl+с of a Russian layout, which has the position of ctrl+c; likewise for a Greek layout.
     check("\x1b[1089::99;5u", &["ctrl+c"]);
     check("\x1b[968::99;5u", &["ctrl+c"]);
-    // AZERTY: the letter that is written counts, not the place of a US keyboard.
+    // AZERTY: the typed letter counts, not the position on a US keyboard.
     check("\x1b[97::113;5u", &["ctrl+a"]);
-    // Dvorak: ctrl+c is where ctrl+i is on a US keyboard.
+    // Dvorak: ctrl+c has the position of ctrl+i on a US keyboard.
     check("\x1b[99::105;5u", &["ctrl+c"]);
 }
 
 #[test]
-fn an_escape_before_a_paste_is_a_key_of_its_own() {
+fn an_escape_before_a_paste_is_a_separate_key() {
     let found = events(&mut InputParser::new(false), &[b"\x1b\x1b[200~rm\rls\r\x1b[201~"]);
     assert_eq!((keys(&found), found.last()), (vec!["escape".into()], Some(&Event::Paste("rm\rls\r".into()))));
 }
@@ -179,7 +179,7 @@ fn distinguishes_escape_alt_and_double_escape() {
 }
 
 #[test]
-fn replies_are_read() {
+fn replies_are_parsed() {
     let mut parser = InputParser::new(false);
     parser.await_cursor();
     let found = events(&mut parser, &[REPLIES.concat().as_bytes()]);

@@ -18,7 +18,7 @@ enum Step {
     Type(String),
     Act(EditAction),
     Say(String),
-    /// Lines wait while the user writes.
+    /// Whether lines wait because the user is typing.
     Hold(bool),
     Send,
 }
@@ -51,8 +51,8 @@ fn step() -> impl Strategy<Value = Step> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// The row of the cursor shows the same as the editor, with the cursor at its position; the output is above it
-    /// once, in order; and no byte moves the cursor out of its row.
+    /// The cursor's row shows the text and the cursor of the editor; the output is above it, once and in order; and no
+    /// byte moves the cursor out of its row.
     #[test]
     fn the_cursor_stays_in_the_input_line(steps in prop::collection::vec(step(), 1..30)) {
         let mut terminal = Avt::new(COLUMNS, 8);
@@ -94,9 +94,9 @@ proptest! {
         }
     }
 
-    /// However the text comes in pieces, the same lines are said.
+    /// The lines do not depend on how the text is split into chunks.
     #[test]
-    fn speech_does_not_depend_on_its_pieces(text in "([a-z]{1,5}[.!? \n]{0,2}){0,20}", size in 1..7usize) {
+    fn lines_do_not_depend_on_chunk_boundaries(text in "([a-z]{1,5}[.!? \n]{0,2}){0,20}", size in 1..7usize) {
         for pace in [Pace::Line, Pace::Sentence, Pace::End] {
             let (mut whole, mut parts) = (Speech::new(pace), Speech::new(pace));
             let mut expect = whole.push(&text);
@@ -130,7 +130,7 @@ fn check(before: &[Step], step: Step, expect: &str) {
 }
 
 #[test]
-fn a_key_at_the_end_is_its_own_echo() {
+fn a_character_typed_at_the_end_is_written_as_is() {
     let typed = [Step::Type("ab".into())];
     check(&[], Step::Type("a".into()), "You: a");
     check(&typed, Step::Type("c".into()), "c");

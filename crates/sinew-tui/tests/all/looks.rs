@@ -50,7 +50,7 @@ fn the_ansi_theme_sets_no_background() {
 }
 
 #[test]
-fn a_list_filters_and_keeps_its_choice_in_sight() {
+fn a_list_filters_and_keeps_its_selection_visible() {
     let entries = ["alpha", "beta", "gamma", "delta"].map(|name| (name.to_owned(), "text".to_owned()));
     let mut list = List::new(entries.to_vec());
     list.step(3);

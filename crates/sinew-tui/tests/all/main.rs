@@ -1,4 +1,4 @@
-//! The screen, against emulators of terminals: laws, pictures and tables.
+//! Tests the screen with terminal emulators: property tests, golden frames and tables.
 
 mod blocks;
 mod cursor_behind_text;

@@ -15,11 +15,11 @@ use support::model::{Op, Session, op};
 #[derive(Clone, Debug)]
 enum Step {
     Op(Op),
-    /// A new size; whether the terminal answers where the cursor is.
+    /// A new size, and whether the terminal reports the position of the cursor.
     Resize(usize, usize, bool),
 }
 
-/// The findings of a run besides the law.
+/// The number of runs with duplicate rows ("ghosts"), which the test tolerates if they are rare.
 #[derive(Default, Debug)]
 struct Ghosts {
     resizes: usize,
@@ -37,8 +37,8 @@ fn steps(
     prop::collection::vec(prop_oneof![4 => op().prop_map(Step::Op), 1 => resize], 4..30)
 }
 
-/// Plays the steps. At the end, all blocks are finished, and the terminal contains every line once, in order. Returns
-/// true if there is other content between them.
+/// Runs the steps, finishes all blocks, and checks that the terminal contains every line once and in order. Returns
+/// true if there is other content between the lines.
 #[track_caller]
 fn play(
     terminal: &mut dyn Terminal,
@@ -50,7 +50,7 @@ fn play(
     play_as(terminal, size, steps, short, ScreenOptions { reflow, ..ScreenOptions::default() }, false)
 }
 
-/// `final_only`: every line is final as soon as it is there.
+/// Does the same; if `final_only`, every line is final as soon as it is added.
 #[track_caller]
 fn play_as(
     terminal: &mut dyn Terminal,
@@ -72,7 +72,7 @@ fn play_as(
     };
     for step in steps {
         match step {
-            // Terminals keep the rows below the cursor's line where they are, and push out what is above, whatever it is.
+            // Terminals keep the rows below the cursor's line, and scroll off rows above it, regardless of content.
             Step::Op(Op::Editor(..) | Op::Cover(_) | Op::Above(_) | Op::Status(_)) if final_only => {}
             Step::Op(op) => {
                 let op = match op {
@@ -104,7 +104,7 @@ fn play_as(
                 assert!(!from_first_cell, "tmux keeps a screen erased from its first cell");
                 terminal.feed(&frame.bytes);
                 if !answers {
-                    // The answer comes late and changes nothing.
+                    // A late reply changes nothing.
                     assert!(session.screen.place(row + 1, column + 1).bytes.is_empty());
                 }
                 paint(&mut session, terminal);
@@ -201,7 +201,7 @@ fn resizing_loses_nothing_when_final_rows_are_kept() {
             play_as(&mut Alacritty::new(columns, rows), (columns, rows), steps, false, options, false)
         });
     }
-    // Final rows are not written again; rows that can change are.
+    // Only rows that can still change are written again.
     let mut screen = Screen::new(Size::new(30, 10), options, Arc::new(Theme::default()));
     screen.push(TextBlock::new("final", Style::PLAIN));
     let live = screen.push(TextBlock::streaming(Style::PLAIN));
@@ -222,10 +222,10 @@ fn resizing_loses_nothing_without_a_cursor_report() {
     });
 }
 
-/// If the emulator itself lays out rows differently from what it reports, a row remains twice: this concerns wide
-/// clusters that no longer wrap, and in avt a line that is exactly as wide as the new width, after which it leaves an
-/// empty row. This happens in one session in a thousand (7 of 8,000 in avt, none in alacritty); the law allows one in a
-/// hundred, of so many sessions that chance does not exceed it.
+/// Checks that duplicate rows are rare. If an emulator lays out rows differently from what it reports, a row appears
+/// twice. This happens for wide clusters that no longer wrap, and in avt for a line that is exactly as wide as the new
+/// width, after which avt leaves an empty row. It affects one session in a thousand (7 of 8,000 in avt, none in
+/// alacritty). The test allows one in a hundred, and runs enough sessions that chance does not exceed this limit.
 #[track_caller]
 fn check_ghosts(terminal: impl Fn(usize, usize) -> Box<dyn Terminal>) {
     let ghosts = run(2_000, 8..40, 10..11, false, |columns, rows, steps| {
@@ -244,8 +244,8 @@ fn final_rows_appear_once_in_avt_at_the_same_height() {
     check_ghosts(|columns, rows| Box::new(Avt::new(columns, rows)));
 }
 
-/// Found by chance before: a row that was part of a line of several was painted over in full, and avt still took the
-/// next one for its continuation.
+/// A regression test: one row of a wrapped line was overwritten completely, and avt still treated the next row as its
+/// continuation.
 #[test]
 fn a_wrapped_line_that_was_overwritten_does_not_join_again() {
     use sinew_tui::WrapMode::{Soft, Words};

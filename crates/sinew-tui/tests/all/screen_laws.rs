@@ -19,8 +19,8 @@ fn screen(columns: usize, rows: usize, options: ScreenOptions) -> Screen {
     Screen::new(Size::new(columns, rows), options, Arc::new(Theme::default()))
 }
 
-/// Plays operations on a session and terminals; after each frame all of them show the ledger and, above it, every row
-/// that has scrolled out, once and in order.
+/// Applies operations to a session and to terminals. Checks after each frame that all terminals show the rows of the
+/// ledger and, above them, every row that has scrolled out, once and in order.
 #[track_caller]
 fn play(columns: usize, rows: usize, options: ScreenOptions, ops: &[Op], others: &mut [Box<dyn Terminal>]) {
     let mut session = Session::new(screen(columns, rows, options));
@@ -42,7 +42,7 @@ fn play(columns: usize, rows: usize, options: ScreenOptions, ops: &[Op], others:
                 strict.begin_frame();
                 strict.feed(&bytes);
                 others.iter_mut().for_each(|terminal| terminal.feed(&bytes));
-                // Other programs write in between.
+                // Another program writes in the meantime.
                 strict.feed(b"$\r\n");
                 others.iter_mut().for_each(|terminal| terminal.feed(b"$\r\n"));
                 let gone = session.settled_rows(columns).len();
@@ -84,8 +84,8 @@ fn play(columns: usize, rows: usize, options: ScreenOptions, ops: &[Op], others:
     }
 }
 
-/// The strict screen contains, below `base` rows of other programs, the rows that have scrolled out since `before`,
-/// then the window.
+/// Checks that the strict screen contains `base` rows of other programs, then the rows that have scrolled out since
+/// `before`, then the window.
 #[track_caller]
 fn check(session: &Session, strict: &mut Strict, base: usize, before: usize, columns: usize, options: ScreenOptions) {
     let (caret_row, caret_column) = session.screen.shown_caret();
@@ -114,12 +114,12 @@ fn check_rows(expected: &[sinew_tui::Row], above: &[String]) {
     assert_eq!(above, expected, "final rows stand above the window once, in order");
 }
 
-/// An emulator shows what the strict screen shows.
+/// Checks that an emulator shows the same as the strict screen.
 #[track_caller]
 fn compare(terminal: &mut dyn Terminal, strict: &Strict, columns: usize) {
     assert_eq!(terminal.cursor(), strict.cursor(), "the cursor of {}", terminal.name());
     let mut lines = terminal.lines();
-    // Rows that were never reached.
+    // Rows that were never written.
     let blank = vec![View::blank(Style::PLAIN); columns];
     lines.resize(lines.len().max(strict.tape.len()), blank);
     for (index, (line, expected)) in lines.iter().zip(&strict.tape).enumerate() {
@@ -163,7 +163,7 @@ fn run_with(cases: u32, op: BoxedStrategy<Op>, test: impl Fn(usize, usize, Scree
 }
 
 #[test]
-fn items_2_to_12_hold_on_the_strict_screen_for_10_000_random_sessions() {
+fn random_sessions_show_every_row_once_on_the_strict_screen() {
     run(10_000, |columns, rows, options, ops| play(columns, rows, options, &ops, &mut []));
 }
 
@@ -173,22 +173,22 @@ fn emulators_agree_with_the_strict_screen() {
 }
 
 #[test]
-fn items_2_to_12_hold_where_pictures_are_drawn_in_their_rows() {
+fn random_sessions_with_images_show_every_row_once() {
     run_with(3_000, picture_op().boxed(), |columns, rows, options, ops| {
         play(columns, rows, options, &ops, &mut []);
     });
 }
 
-/// Found by chance before: each broke an emulator, or the painter.
+/// Regression tests: each case broke an emulator or the painter.
 #[test]
 fn wrapped_lines_join_across_colours_and_wide_clusters() {
     let text = |text: &str| Op::Line(0, text.into(), sinew_tui::WrapMode::Soft);
     let cases = [
-        // A wide cluster leaves a cell free, and its colour must not be seen there.
+        // A wide cluster leaves a cell free, which must not show the cluster's colour.
         (2, 2, vec![Op::Push, text("be0gamma-delta100日本語0"), Op::Settle(0, 1)]),
-        // A joint in the middle of the window, with the cursor below it.
+        // A wrap in the middle of the window, with the cursor below it.
         (8, 12, vec![Op::Push, text("alpha0 gamma-delta0"), text("x"), Op::Settle(0, 1)]),
-        // A wrap with a colour that scrolls a row in.
+        // A wrap in a colour that scrolls in a new row.
         (8, 3, vec![Op::Push, Op::Finish(0), Op::Push, text("gamma-delta0gamma-delta0gamma-delta0"), Op::Finish(0)]),
     ];
     for (columns, rows, ops) in cases {

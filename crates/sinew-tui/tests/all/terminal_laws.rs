@@ -20,7 +20,7 @@ fn screen(columns: usize, rows: usize, options: ScreenOptions) -> Screen {
     Screen::new(Size::new(columns, rows), options, Arc::new(Theme::default()))
 }
 
-/// Paints until nothing more is ready; returns the frames.
+/// Paints until no more rows are ready, and returns the frames.
 fn frames(screen: &mut Screen) -> Vec<Vec<u8>> {
     let mut frames = Vec::new();
     loop {
@@ -40,7 +40,7 @@ fn ops(count: std::ops::Range<usize>) -> impl Strategy<Value = Vec<Op>> {
     prop::collection::vec(op(), count)
 }
 
-/// The sequences in some bytes, each with what begins it.
+/// Returns the escape sequences in some bytes.
 fn sequences(bytes: &[u8]) -> Vec<String> {
     let text = std::str::from_utf8(bytes).expect("frames are text");
     let mut found = Vec::new();
@@ -92,7 +92,7 @@ fn sends_no_sequence_that_discards_rows() {
     });
 }
 
-/// The rows that a reader sees who has scrolled up.
+/// Returns the rows that a reader sees after scrolling up.
 fn seen_by_reader(terminal: &Alacritty) -> Vec<String> {
     let grid = terminal.term().grid();
     let offset = i32::try_from(grid.display_offset()).expect("small");
@@ -114,7 +114,7 @@ fn streaming_does_not_move_a_scrolled_back_view() {
         paint(&mut screen, &mut terminal);
         let answer = screen.push(MarkdownBlock::streaming());
         terminal.scroll(Scroll::Delta(i32::try_from(up).expect("small")));
-        // A reader who is not above the window sees the window.
+        // A reader who has not scrolled up sees the window.
         let page = seen_by_reader(&terminal);
         let still = terminal.term().grid().display_offset().min(rows);
         if code {
@@ -151,7 +151,7 @@ fn paints_correctly_at_every_size() {
                 }
                 assert!(session.screen.shown_rows().len() <= rows, "the window is no higher than the screen");
             }
-            // The window is at the end of the rows of every terminal.
+            // Every terminal shows the window in its last rows.
             let window: Vec<String> = session.screen.shown_rows().map(|row| text_of(&view_row(row, columns))).collect();
             for terminal in &mut terminals {
                 let (caret, _) = session.screen.shown_caret();
@@ -208,7 +208,7 @@ fn the_cursor_is_visible_at_the_caret_or_the_selected_row() {
             assert_eq!(text_of(&strict.tape[strict.tape_row()]), shown[row], "the row of the cursor");
             assert!(strict.visible);
         }
-        // A panel whose chosen row has the cursor.
+        // A panel with the cursor in its selected row.
         session.chrome.cover = (0..height).map(|row| Row::new(Line::plain(&format!("entry {row}")), 0)).collect();
         let caret = Caret { place: CaretPlace::Cover, row: chosen % height, column };
         session.chrome.caret = caret;
@@ -239,7 +239,7 @@ fn panels_and_status_do_not_move_the_editor() {
         session.chrome.caret = Caret::default();
         session.screen.set_chrome(session.chrome.clone());
         paint(&mut session.screen, &mut strict);
-        // A window that is too low for a panel grows first.
+        // A window with too few rows for a panel grows first.
         let needed = height + session.chrome.status.len() + session.chrome.editor.len();
         if session.screen.shown_rows().len() < needed {
             return;
@@ -257,7 +257,7 @@ fn panels_and_status_do_not_move_the_editor() {
 }
 
 #[test]
-fn a_panel_that_pushes_leaves_the_newest_rows_in_sight_and_loses_none() {
+fn a_pushing_panel_keeps_the_newest_rows_visible_and_loses_none() {
     for (rows, lines, panel) in [(24, 4, 6), (24, 16, 6), (24, 40, 6), (24, 40, 22), (8, 3, 5), (8, 40, 3)] {
         let mut screen = screen(40, rows, ScreenOptions::default());
         let mut terminal = Alacritty::new(40, rows);
@@ -277,7 +277,7 @@ fn a_panel_that_pushes_leaves_the_newest_rows_in_sight_and_loses_none() {
         let seen: Vec<&String> = shown[..above].iter().filter(|row| !row.is_empty()).collect();
         let room = rows - 2 - panel;
         assert_eq!(seen, text[lines - lines.min(room)..].iter().collect::<Vec<_>>(), "{rows} {lines} {panel}");
-        // When it goes, everything is there once.
+        // After it closes, every row appears once.
         screen.set_chrome(chrome);
         paint(&mut screen, &mut terminal);
         terminal.feed(&screen.leave());
@@ -333,7 +333,7 @@ fn text_after_a_cluster_of_uncertain_width_is_in_its_column() {
     }
 }
 
-/// The terminal shows the window at the end of its screen's text, and the cursor is where the screen says.
+/// Checks that the terminal shows the window at the end of its text, and the cursor at the screen's position.
 #[track_caller]
 fn check_window(screen: &Screen, terminal: &mut dyn Terminal) {
     let columns = screen.size().columns;
@@ -418,7 +418,7 @@ fn a_resize_under_a_panel_in_a_burst_or_while_stopped_loses_nothing() {
             terminal.feed(&frame.bytes);
         };
         match kind {
-            // Under a panel, which keeps all rows in the window.
+            // While a panel is shown, which keeps all rows in the window.
             0 => {
                 screen.set_chrome(chrome(columns, cover));
                 screen.push(TextBlock::new(&text, Style::PLAIN));
@@ -528,14 +528,14 @@ fn no_row_in_the_scrollback_ends_in_blanks() {
             parser.screen_mut().set_scrollback(offset);
             let last = (0..columns).rev().find_map(|column| {
                 let cell = parser.screen().cell(0, u16::try_from(column).expect("small")).expect("inside");
-                // A wide cluster at the edge has two cells.
+                // A wide cluster at the edge occupies two cells.
                 let is_there = cell.has_contents() && !cell.is_wide_continuation();
                 // A visible blank is not empty.
                 let is_seen = cell.bgcolor() != vt100::Color::Default || cell.inverse() || cell.underline();
                 is_there.then(|| (column, cell.contents() == " " && !is_seen))
             });
-            // At the edge it may be a blank within a line that the terminal wraps, in front of the cell that a wide cluster
-            // leaves free.
+            // At the edge, it may be a blank within a line that the terminal wraps, before the cell that a wide
+            // cluster leaves free.
             let ends_in_blank = last.is_some_and(|(column, is_blank)| is_blank && column + 2 < columns);
             let row: Vec<&str> = (0..side(columns).get())
                 .map(|column| parser.screen().cell(0, column).map_or("", vt100::Cell::contents))

@@ -1,4 +1,4 @@
-//! The keys of vi beside those of vim, which is given the same texts and the same keys.
+//! Compares the vi keys with vim, which gets the same texts and keys.
 
 use std::process::Command;
 
@@ -22,8 +22,8 @@ fn type_keys(editor: &mut Editor, vi: &mut Vi, keys: &str) {
     }
 }
 
-/// The text that keys leave, and the line and byte of the cursor. Commands are apart by `|`: vim drops the keys behind one that
-/// fails.
+/// Returns the text after some keys, and the line and byte of the cursor. Commands are separated by `|`, because vim
+/// drops the keys after a failed command.
 fn ours(text: &str, keys: &str) -> (String, usize, usize) {
     let (mut editor, mut vi) = (Editor::new(), Vi::default());
     editor.set_text(text);
@@ -35,7 +35,7 @@ fn ours(text: &str, keys: &str) -> (String, usize, usize) {
     (editor.text(), line, column)
 }
 
-/// The same of vim, for all cases at once. None: there is no vim.
+/// Returns the same for vim, for all cases at once; `None` if vim is not installed.
 fn vims(cases: &[(String, String)]) -> Option<Vec<(String, usize, usize)>> {
     let folder = tempfile::tempdir().expect("a folder");
     let (given, script, told) = (folder.path().join("cases"), folder.path().join("script"), folder.path().join("told"));
@@ -76,14 +76,14 @@ qall!
     Some(told.lines().map(|line| serde_json::from_str(line).expect("as vim writes it")).collect())
 }
 
-/// Sets a previous command for `.` and `;`: vim has one from the case before.
+/// Sets a previous command for `.` and `;`, because vim remembers one from the previous case.
 const BEFORE: &str = "Aq\x1b|0|fq|0|";
 
 #[track_caller]
 fn compare(cases: &[(String, String)]) {
     let Some(expect) = vims(cases) else {
         let name = std::thread::current().name().unwrap_or_default().to_owned();
-        // Past the harness, which keeps what a test that passes prints.
+        // Written directly to stdout, because the harness hides the output of tests that pass.
         let line = format!("skipped: {name}: vim is not installed\n");
         return std::io::Write::write_all(&mut std::io::stdout(), line.as_bytes()).expect("an output");
     };
@@ -91,7 +91,7 @@ fn compare(cases: &[(String, String)]) {
     let mut wrong = Vec::new();
     for ((text, keys), expect) in cases.iter().zip(expect) {
         let got = ours(text, &format!("{BEFORE}{keys}|\x1b|\x1b"));
-        // The column behind an undo is not that of vim, which keeps lines.
+        // After an undo, the column differs from that of vim, whose undo restores whole lines.
         let is_same = if keys.contains(['u', '\x12']) { got.0 == expect.0 } else { got == expect };
         if !is_same {
             wrong.push(format!("{text:?} {keys:?}\n  vim  {expect:?}\n  ours {got:?}"));
@@ -117,7 +117,7 @@ const MOTIONS: &[&str] = &[
 const OBJECTS: &[&str] = &["iw", "aw", "ip", "ap", "i(", "a(", "ib", "i{", "a{", "iB", "i[", "a[", "i\"", "a\""];
 
 #[test]
-fn every_command_does_what_vim_does() {
+fn every_command_behaves_like_vim() {
     let mut keys: Vec<String> = Vec::new();
     let places = ["", "w", "2w", "j|w", "2j", "G|$", "fb", "j|j|$", "fd"];
     for place in places {
@@ -192,14 +192,14 @@ fn every_command_does_what_vim_does() {
 }
 
 #[test]
-fn commands_one_after_another_do_what_vim_does() {
+fn command_sequences_behave_like_vim() {
     let one_of = |table: &'static [&'static str]| proptest::sample::select(table);
-    // A copy of nothing empties the register of vim; ours keeps what was cut before.
+    // Copying nothing clears the register of vim, while Sinew keeps the previous cut.
     let copies = one_of(&["yy", "yj", "yG", "ygg", "y2j", "yip"]);
     let commands = one_of(&["dd", "p", "P", "ify\x1b", "A z\x1b", "obc\x1b", "r-", "di\"", "da\""]);
     let command = prop_oneof![
         4 => one_of(MOTIONS).prop_map(str::to_owned),
-        // With an empty first line vim does not go on from there.
+        // If the first line is empty, vim does not continue from there.
         2 => one_of(MOTIONS).prop_map(|to| format!("d{}", to.replace("2b", "b"))),
         1 => one_of(MOTIONS).prop_map(|to| format!("c{to}55\x1b")),
         1 => copies.prop_map(str::to_owned),

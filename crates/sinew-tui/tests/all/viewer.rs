@@ -1,4 +1,4 @@
-//! The view of passages: what it shows, finds and folds, and that it reads no more than it must.
+//! Tests the viewer: what it shows, finds and folds, and that it reads only the passages it needs.
 
 use crate::support;
 
@@ -78,7 +78,7 @@ fn first(viewer: &mut Viewer) -> String {
     rows(viewer)[0].clone()
 }
 
-/// Passages of ten lines that begin with a prompt each.
+/// Creates passages of ten lines, each of which begins with a prompt.
 fn prompts(count: usize) -> Arc<dyn Passages> {
     let line = |at: usize| Line::plain(&format!("line {at}"));
     let passage = |at: usize| {
@@ -108,7 +108,7 @@ fn a_viewer_scrolls_and_searches_without_scrolling_the_terminal() {
         ("N", "N", "line 79"),
         ("/", "/", "line 79"),
         ("9", "97", "line 79"),
-        // The end of the lines is on the screen already.
+        // The last line is already on the screen.
         ("enter", "", "line 91"),
         ("n", "n", "line 91"),
         ("home", "", "line 0"),
@@ -120,7 +120,7 @@ fn a_viewer_scrolls_and_searches_without_scrolling_the_terminal() {
     assert!(viewer.chrome().editor.iter().all(|row| row.width() <= 4));
     assert_eq!(first(&mut viewer), "line");
     viewer.resize(Size::new(30, 10));
-    // It is painted as a screen of its own, from the first row on, and scrolls nothing.
+    // The viewer is painted on a separate screen from the first row on, and scrolls nothing.
     let mut own = Screen::new(Size::new(30, 10), ScreenOptions::default(), Arc::new(Theme::default()));
     let mut strict = Strict::new(30, 10);
     strict.feed(b"\x1b[?7l");
@@ -139,12 +139,12 @@ fn a_viewer_scrolls_and_searches_without_scrolling_the_terminal() {
 }
 
 #[test]
-fn a_part_is_folded_with_what_belongs_to_it_and_found_in_a_fold() {
+fn folding_hides_a_whole_part_and_search_finds_folded_text() {
     let passage = |lines: &[&str], begins: &[usize]| {
         let lines = lines.iter().map(|line| Line::plain(line)).collect();
         Passage { lines, begins: begins.to_vec(), is_prompt: false }
     };
-    // A call, and its output in a passage of its own.
+    // A call, and its output in a separate passage.
     let all = vec![
         passage(&["› go"], &[0]),
         passage(&["", "an answer", "of two lines", "", "● call"], &[1, 4]),
@@ -172,7 +172,7 @@ fn a_part_is_folded_with_what_belongs_to_it_and_found_in_a_fold() {
     assert_eq!(shown(&mut viewer), whole);
 }
 
-/// Passages that are made when they are read, and count it.
+/// Passages that are created when they are read, and count the reads.
 struct Counted {
     count: usize,
     reads: AtomicUsize,
@@ -221,7 +221,7 @@ fn a_key_reads_the_same_number_of_passages_at_any_length() {
 }
 
 #[test]
-fn a_search_reads_what_may_have_it_and_all_where_nothing_has() {
+fn a_search_reads_candidates_first_and_then_all_passages() {
     let passages = Arc::new(Counted { count: 5_000, reads: AtomicUsize::new(0) });
     let mut viewer = Viewer::new("all", Arc::clone(&passages) as Arc<dyn Passages>, Size::new(40, 10), 0);
     press(&mut viewer, "/", "/");
@@ -230,14 +230,14 @@ fn a_search_reads_what_may_have_it_and_all_where_nothing_has() {
     press(&mut viewer, "enter", "");
     assert_eq!(first(&mut viewer), "entry 4321");
     assert!(passages.reads.load(Ordering::Relaxed) - before < 50);
-    // The text is in each passage, and no candidate reports it.
+    // Every passage contains the text, but none is reported as a candidate.
     press(&mut viewer, "/", "/");
     press(&mut viewer, "i", "its text");
     press(&mut viewer, "enter", "");
     assert_eq!(first(&mut viewer), "its text");
     press(&mut viewer, "[", "[");
     assert_eq!(first(&mut viewer), "entry 4000");
-    // One that nobody waits for ends.
+    // A cancelled search ends.
     press(&mut viewer, "/", "/");
     press(&mut viewer, "x", "nowhere");
     let Reaction::Searches(search) = take(&mut viewer, "enter", "") else { panic!("a search") };
@@ -248,7 +248,7 @@ fn a_search_reads_what_may_have_it_and_all_where_nothing_has() {
 }
 
 #[test]
-fn any_walk_shows_rows_that_follow_one_another_and_fills_the_screen() {
+fn random_navigation_shows_consecutive_rows_and_fills_the_screen() {
     let input = (
         prop::collection::vec((0..6usize, prop::bool::ANY), 0..30),
         prop::collection::vec(

@@ -1,5 +1,5 @@
 /**
- * `cli-truncate`: a text cut to some columns, with a mark where it was cut.
+ * `cli-truncate`: truncates a text to a number of columns, with a mark at the cut.
  * @module
  */
 import { columnsOf } from "./slice-ansi.js";
@@ -7,30 +7,30 @@ import stringWidth from "./string-width.js";
 
 /** The options of `cliTruncate`. */
 export interface Options {
-  /** Where the text is cut. Default `"end"`. */
+  /** The position of the cut. Default `"end"`. */
   readonly position?: "start" | "middle" | "end";
-  /** Puts a blank between the text and the mark. Default false. */
+  /** Add a space between the text and the mark. Default false. */
   readonly space?: boolean;
-  /** Cuts at a blank where one is at most three columns away. Default false. */
+  /** Cut at a space if one is at most three columns away. Default false. */
   readonly preferTruncationOnSpace?: boolean;
   /** The mark. Default `…`. */
   readonly truncationCharacter?: string;
 }
 
-/** How far from a cut a blank is looked for. */
+/** The maximum distance between a cut and a space. */
 const REACH = 3;
 
-/** Sequences of graphic state in front of a text. */
+/** SGR sequences before a text. */
 const OPENING = /^(?:\x1b\[[\d;:]*m)+/;
 
-/** Sequences of graphic state behind a text. */
+/** SGR sequences after a text. */
 const CLOSING = /(?:\x1b\[[\d;:]*m)+$/;
 
 function slice(text: string, start: number, end: number): string {
   return columnsOf(text, start, end, false);
 }
 
-/** The column of a blank near `at`, to the left (-1) or to the right (1); `at` itself where none is near. */
+/** Returns the column of a space near `at`, to the left (-1) or to the right (1); `at` itself if there is none. */
 function nearBlank(text: string, at: number, direction: 1 | -1): number {
   for (let step = 0; step <= REACH; step++) {
     if (text.charAt(at + step * direction) === " ") return at + step * direction;
@@ -38,13 +38,13 @@ function nearBlank(text: string, at: number, direction: 1 | -1): number {
   return at;
 }
 
-/** The mark behind `text`, in its style. */
+/** Returns the mark after `text`, in its style. */
 function markBehind(text: string, mark: string): string {
   const end = CLOSING.exec(text)?.index ?? text.length;
   return text.slice(0, end) + mark + text.slice(end);
 }
 
-/** The mark in front of `text`, in its style. */
+/** Returns the mark before `text`, in its style. */
 function markBefore(text: string, mark: string): string {
   const end = OPENING.exec(text)?.[0].length ?? 0;
   return text.slice(0, end) + mark + text.slice(end);
@@ -63,7 +63,7 @@ function check(text: unknown, columns: unknown, position: unknown, mark: unknown
 }
 
 /**
- * Cuts `text` to `columns` columns, the mark included. Text that fits comes back as it is.
+ * Truncates `text` to `columns` columns, including the mark. Text that fits is returned unchanged.
  *
  * @throws TypeError for an argument of the wrong type, columns that are not finite, an unknown position.
  */
@@ -88,7 +88,7 @@ export default function cliTruncate(text: string, columns: number, options: Opti
     const to = preferTruncationOnSpace ? nearBlank(text, columns - 1, -1) : columns - stringWidth(mark);
     return markBehind(slice(text, 0, to), mark);
   }
-  // Blanks around a mark with fewer columns than that beside it would stand alone.
+  // With fewer columns, the spaces around the mark would not be next to any text.
   const mark = space && columns > 3 ? ` ${truncationCharacter} ` : truncationCharacter;
   const room = Math.max(0, columns - stringWidth(mark));
   const half = Math.floor(columns / 2);

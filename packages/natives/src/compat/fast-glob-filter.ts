@@ -11,10 +11,10 @@ import { isDynamic } from "./glob-pattern.js";
 /** The kind of an entry. */
 export type EntryKind = "file" | "folder" | "link" | "other";
 
-/** A level of a pattern, as directories are compared with it. */
+/** A level of a pattern, which directory names are compared with. */
 interface Level {
   matches: (name: string) => boolean;
-  /** It is `**`, or holds one. */
+  /** True if it is `**` or contains it. */
   isDeep: boolean;
 }
 
@@ -26,7 +26,7 @@ export class EntryFilter {
   readonly #absolute: Matcher[];
   /** The patterns that exclude whole directories. */
   readonly #closing: Matcher[];
-  /** The levels of each positive pattern; absent where every directory is entered. */
+  /** The levels of each positive pattern; absent if every directory is entered. */
   readonly #levels: Level[][] | undefined;
   readonly #base: string;
   readonly #entered = new Map<string, boolean>();
@@ -58,7 +58,7 @@ export class EntryFilter {
   }
 
   #enters(directory: string): boolean {
-    // The directory that is searched is always entered, and those above it are not looked at.
+    // The searched directory is always entered; the directories above it are not examined.
     if (directory.length <= this.#base.length) return true;
     const known = this.#entered.get(directory);
     if (known !== undefined) return known;

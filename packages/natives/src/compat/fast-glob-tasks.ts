@@ -1,21 +1,21 @@
 /**
- * The tasks of fast-glob: patterns by the folder that they begin at; and paths as patterns.
+ * The tasks of fast-glob: patterns grouped by their base directory; and conversions of paths to patterns.
  * @module
  */
 import type { Options } from "./fast-glob.js";
 import { baseOf, expandBraces, isDynamic } from "./glob-pattern.js";
 
-/** Patterns below one folder. */
+/** Patterns with the same base directory. */
 export interface Task {
-  /** The folder. */
+  /** The base directory. */
   base: string;
-  /** The patterns are more than paths. */
+  /** True if the patterns are not just paths. */
   dynamic: boolean;
-  /** All patterns; those that take away begin with `!`. */
+  /** All patterns; negative ones begin with `!`. */
   patterns: string[];
-  /** The patterns of what is looked for. */
+  /** The patterns of entries to find. */
   positive: string[];
-  /** The patterns of what is left out. */
+  /** The patterns of entries to exclude. */
   negative: string[];
 }
 
@@ -23,7 +23,7 @@ const isNegative = (pattern: string) => pattern.startsWith("!") && pattern[1] !=
 const withoutMark = (pattern: string) => (isNegative(pattern) ? pattern.slice(1) : pattern);
 const isOutside = (pattern: string) => /^(?:\.\/)*\.\./.test(pattern);
 
-/** Patterns in their final form: alternatives apart, without doubled slashes. */
+/** Returns patterns in their final form: with expanded alternatives and without duplicate slashes. */
 function processed(patterns: readonly string[], { braceExpansion = true, baseNameMatch = false }: Options): string[] {
   const expanded = braceExpansion ? patterns.flatMap((pattern) => (/\{.*(?:,|\.\.).*\}/s.test(pattern) ? expandBraces(pattern).filter(Boolean) : [pattern])) : [...patterns];
   const deep = baseNameMatch ? expanded.map((pattern) => (pattern.includes("/") ? pattern : `**/${pattern}`)) : expanded;
@@ -46,7 +46,7 @@ function grouped(positive: readonly string[], negative: readonly string[], dynam
   return groups.has(".") ? [...tasks, task(".", inside)] : [...tasks, ...[...groups].map(([base, own]) => task(base, own))];
 }
 
-/** The tasks of patterns. */
+/** Returns the tasks for patterns. */
 export function tasksOf(patterns: readonly string[], options: Options): Task[] {
   const all = processed(patterns, options);
   const ignore = processed(options.ignore ?? [], options);
@@ -57,22 +57,22 @@ export function tasksOf(patterns: readonly string[], options: Options): Task[] {
   return [...grouped(fixed, negative, false), ...grouped(dynamic, negative, true)];
 }
 
-/** A path of Unix whose characters mean themselves. */
+/** Escapes a Unix path, so that its characters are literal. */
 export function escapePosix(path: string): string {
   return path.replace(/\\?([()*?[\]{|}]|^!|[!+@](?=\()|\\(?![!()*+?@[\]{|}]))/g, "\\$1");
 }
 
-/** A path of Windows whose characters mean themselves. */
+/** Escapes a Windows path, so that its characters are literal. */
 export function escapeWindows(path: string): string {
   return path.replace(/\\?([(){}[\]]|^!|[!+@](?=\())/g, "\\$1");
 }
 
-/** A path of Unix as a pattern. */
+/** Converts a Unix path to a pattern. */
 export function pathToPatternPosix(path: string): string {
   return escapePosix(path);
 }
 
-/** A path of Windows as a pattern. */
+/** Converts a Windows path to a pattern. */
 export function pathToPatternWindows(path: string): string {
   return escapeWindows(path)
     .replace(/^\\\\([.?])/, "//$1")

@@ -1,5 +1,5 @@
 /**
- * `fast-glob`: paths by patterns, walked on all cores.
+ * `fast-glob`: finds paths by patterns, on all cores.
  * @module
  */
 import { type Stats, lstatSync, statSync } from "node:fs";
@@ -12,49 +12,49 @@ import { isDynamic } from "./glob-pattern.js";
 
 export type { Task } from "./fast-glob-tasks.js";
 
-/** The options, with fast-glob's names and defaults. `fs` is not one: the walk is native. */
+/** The options, with fast-glob's names and defaults. `fs` is not supported, because the walk is native. */
 export interface Options {
-  /** Give absolute paths. Default false. */
+  /** Return absolute paths. Default false. */
   absolute?: boolean;
-  /** A pattern without `/` is compared with the name alone. Default false. */
+  /** Compare a pattern without `/` with the file name only. Default false. */
   baseNameMatch?: boolean;
-  /** `{a,b}` has a meaning. Default true. */
+  /** Expand `{a,b}`. Default true. */
   braceExpansion?: boolean;
-  /** Case is a difference. Default true. */
+  /** Distinguish upper and lower case. Default true. */
   caseSensitiveMatch?: boolean;
-  /** Has no effect: the walk takes the threads that are free. */
+  /** Has no effect: the walk uses all free threads. */
   concurrency?: number;
-  /** The folder that patterns begin at. Default that of the process. */
+  /** The directory that patterns are relative to. Default: that of the process. */
   cwd?: string;
-  /** The number of levels that are entered. Default all. */
+  /** The maximum number of levels. Default: all. */
   deep?: number;
-  /** Wildcards match names that begin with a dot. Default false. */
+  /** Let wildcards match names that begin with a dot. Default false. */
   dot?: boolean;
-  /** `@(a|b)` and the like have a meaning. Default true. */
+  /** Support groups such as `@(a|b)`. Default true. */
   extglob?: boolean;
-  /** Enter links to folders. Default true. */
+  /** Follow links to directories. Default true. */
   followSymbolicLinks?: boolean;
-  /** `**` reaches over folders. Default true. */
+  /** Let `**` match any number of directories. Default true. */
   globstar?: boolean;
-  /** Patterns of what is left out. Default none. */
+  /** Patterns of entries to exclude. Default: none. */
   ignore?: readonly string[];
-  /** Put a `/` behind folders. Default false. */
+  /** Append a `/` to directories. Default false. */
   markDirectories?: boolean;
-  /** Give objects in place of paths. Default false. */
+  /** Return objects instead of paths. Default false. */
   objectMode?: boolean;
-  /** Only folders; then not `onlyFiles`. Default false. */
+  /** Return only directories; overrides `onlyFiles`. Default false. */
   onlyDirectories?: boolean;
-  /** Only files. Default true. */
+  /** Return only files. Default true. */
   onlyFiles?: boolean;
-  /** Ends the call when it is aborted. Default none. */
+  /** Stops the call when it is aborted. Default: none. */
   signal?: AbortSignal;
-  /** Give objects with `stats`. Default false. */
+  /** Return objects with `stats`. Default false. */
   stats?: boolean;
-  /** Leave out what cannot be read, whatever the reason. Default false. */
+  /** Skip everything that cannot be read, for any reason. Default false. */
   suppressErrors?: boolean;
-  /** A link to nothing is an error. Default false. */
+  /** Treat a broken link as an error. Default false. */
   throwErrorOnBrokenSymbolicLink?: boolean;
-  /** Each path once. Default true. */
+  /** Return each path only once. Default true. */
   unique?: boolean;
 }
 
@@ -64,9 +64,9 @@ export interface Entry {
   name: string;
   /** Its path. */
   path: string;
-  /** Its kind, as `fs.Dirent` tells it. */
+  /** Its type, with the methods of `fs.Dirent`. */
   dirent: Kind;
-  /** Facts, with `stats`. */
+  /** Its metadata, with `stats`. */
   stats?: Stats;
 }
 
@@ -110,7 +110,7 @@ class Kind {
 
 type Found = string | Entry;
 
-/** Turns the entries of one task into what the caller gets. */
+/** Converts the entries of one task to the results for the caller. */
 class Collector {
   readonly #options: Options;
   readonly #cwd: string;
@@ -124,7 +124,7 @@ class Collector {
     this.#seen = seen;
   }
 
-  /** The entry as the caller gets it, if it matches. */
+  /** Returns the result for an entry; undefined if it does not match. */
   keep(path: string, kind: EntryKind, isStatic: boolean): Found | undefined {
     const { unique = true, onlyDirectories = false, onlyFiles = !onlyDirectories, absolute, markDirectories, objectMode, stats } = this.#options;
     const isDir = kind === "folder";
@@ -143,20 +143,20 @@ class Collector {
   }
 }
 
-/** Facts about an entry: of the target of a link, where links are followed and the target can be read. */
+/** Returns the metadata of an entry; of the link's target, if links are followed and the target can be read. */
 function factsOf(file: string, { followSymbolicLinks = true, throwErrorOnBrokenSymbolicLink = false }: Options): Stats {
   const own = lstatSync(file);
   if (!own.isSymbolicLink() || !followSymbolicLinks) return own;
   try {
     return statSync(file);
   } catch (error) {
-    // Whatever the reason: no target, a link to itself, a name that is too long.
+    // For any reason: no target, a link to itself, a name that is too long.
     if (throwErrorOnBrokenSymbolicLink) throw error;
     return own;
   }
 }
 
-/** The kind of an entry for the caller: a link is what it points to, where links are followed. */
+/** Returns the type of an entry for the caller; a link has the type of its target, if links are followed. */
 function kindOf(file: () => string, fileType: number, options: Options): EntryKind {
   if (fileType === 1) return "file";
   if (fileType === 2) return "folder";
@@ -167,7 +167,10 @@ function kindOfFacts(facts: Stats): EntryKind {
   return facts.isDirectory() ? "folder" : facts.isSymbolicLink() ? "link" : facts.isFile() ? "file" : "other";
 }
 
-/** The walk of a task; `undefined` if its directory does not exist, or cannot be read and `suppressErrors` is set. */
+/**
+ * Returns the request for the walk of a task; `undefined` if its directory does not exist, or cannot be read and
+ * `suppressErrors` is set.
+ */
 function requestOf(task: Task, options: Options, cwd: string): GlobOptions | undefined {
   const path = resolve(cwd, task.base);
   try {
@@ -180,13 +183,14 @@ function requestOf(task: Task, options: Options, cwd: string): GlobOptions | und
   }
   const deep = options.deep === undefined || options.deep === Infinity ? Infinity : Math.max(1, options.deep);
   const levels = task.base === "." ? 0 : task.base.replace(/^(?:\.\/)+/, "").split("/").filter(Boolean).length;
-  // Without `**` no match lies deeper than the pattern has levels; a `**` inside of a name is none.
+  // Without `**`, no match is deeper than the levels of the pattern. A `**` inside a name does not count.
   const reach = Math.max(...task.positive.map((pattern) => (pattern.includes("**") && options.globstar !== false ? Infinity : pattern.replace(/^(?:\.\/)+/, "").split("/").filter(Boolean).length - levels)));
   const maxDepth = Math.min(deep, Math.max(1, options.baseNameMatch ? Infinity : reach));
   const request: GlobOptions = {
     path,
     pattern: "**/*",
-    // Whether a name with a leading dot matches is decided by the pattern; most patterns without a dot, a class or a group need none.
+    // The pattern decides whether a name with a leading dot matches. Most patterns without a dot, a class or a group
+    // match none.
     hidden: options.dot === true || task.positive.some((pattern) => /(?:^|[/{,])\\?\.(?!\/)|[([]/.test(pattern)),
     gitignore: false,
     includeNodeModules: !task.negative.some((pattern) => /^\*\*\/node_modules(?:\/\*\*)?(?:\/\*)?$/.test(pattern)),
@@ -204,12 +208,12 @@ function* kept(task: Task, collector: Collector, options: Options, cwd: string, 
   }
 }
 
-/** The entries of a task whose patterns are paths. */
+/** Yields the entries of a task whose patterns are paths. */
 function* named(task: Task, collector: Collector, options: Options, cwd: string): Generator<Found> {
   for (const path of task.positive) {
     let facts;
     try {
-      // A link that is named is read as what it points to, or fails.
+      // A named link is resolved to its target, or fails.
       facts = (options.followSymbolicLinks === false ? lstatSync : statSync)(resolve(cwd, path));
     } catch (error) {
       if (options.suppressErrors || (error as NodeJS.ErrnoException).code === "ENOENT") continue;
@@ -265,9 +269,10 @@ async function* entries(patterns: unknown, options: Options): AsyncGenerator<Fou
 }
 
 /**
- * Paths that match, in a promise.
+ * Returns a promise for the paths that match.
  *
- * @throws TypeError for patterns that are none; what cannot be read, unless `suppressErrors`; the reason of the signal.
+ * @throws TypeError for invalid patterns; an error for unreadable directories, unless `suppressErrors` is set; the
+ * reason of the signal.
  */
 export async function glob(patterns: string | readonly string[], options: Options & ({ objectMode: true } | { stats: true })): Promise<Entry[]>;
 export async function glob(patterns: string | readonly string[], options?: Options): Promise<string[]>;
@@ -278,9 +283,9 @@ export async function glob(patterns: string | readonly string[], options: Option
 }
 
 /**
- * Paths that match, before it returns.
+ * Returns the paths that match, synchronously.
  *
- * @throws As `glob` rejects.
+ * @throws The errors with which `glob` rejects.
  */
 export function globSync(patterns: string | readonly string[], options: Options & ({ objectMode: true } | { stats: true })): Entry[];
 export function globSync(patterns: string | readonly string[], options?: Options): string[];
@@ -298,25 +303,25 @@ export function globSync(patterns: string | readonly string[], options: Options 
 }
 
 /**
- * Paths that match, as a stream of objects.
+ * Returns the paths that match as a stream of objects.
  *
- * @throws TypeError for patterns that are none; else the stream fails as `glob` rejects.
+ * @throws TypeError for invalid patterns; the stream fails with the other errors of `glob`.
  */
 export function globStream(patterns: string | readonly string[], options: Options = {}): NodeJS.ReadableStream {
   checked(patterns);
   async function* each(): AsyncGenerator<Found> {
     for await (const found of entries(patterns, options)) yield* found;
   }
-  // It begins before anybody reads, so that a failure is told to whom listens for that alone.
+  // The stream starts before it is read, so that listeners for errors receive a failure without reading.
   return pipeline(Readable.from(each()), new PassThrough({ objectMode: true }), () => {});
 }
 
-/** The tasks that patterns make: each a folder and the patterns below it. */
+/** Returns the tasks for patterns: each is a base directory with its patterns. */
 export function generateTasks(patterns: string | readonly string[], options: Options = {}): Task[] {
   return tasksOf(checked(patterns), options);
 }
 
-/** Tells whether anything in a pattern is more than a name. */
+/** Returns whether a pattern contains anything but literal text. */
 export function isDynamicPattern(pattern: string, options: Options = {}): boolean {
   checked(pattern);
   return isDynamic(pattern, options);
@@ -324,13 +329,13 @@ export function isDynamicPattern(pattern: string, options: Options = {}): boolea
 
 const windows = process.platform === "win32";
 
-/** A path whose characters mean themselves. */
+/** Escapes a path, so that its characters are literal. */
 export function escapePath(path: string): string {
   checked(path);
   return (windows ? escapeWindows : escapePosix)(path);
 }
 
-/** A path of this system as a pattern. */
+/** Converts a path of this system to a pattern. */
 export function convertPathToPattern(path: string): string {
   checked(path);
   return (windows ? pathToPatternWindows : pathToPatternPosix)(path);
@@ -342,9 +347,9 @@ export const async = glob;
 export const sync = globSync;
 /** The same as `globStream`. */
 export const stream = globStream;
-/** Functions for paths of Unix, on every system. */
+/** Functions for Unix paths, on every system. */
 export const posix = { escapePath: escapePosix, convertPathToPattern: pathToPatternPosix };
-/** Functions for paths of Windows, on every system. */
+/** Functions for Windows paths, on every system. */
 export const win32 = { escapePath: escapeWindows, convertPathToPattern: pathToPatternWindows };
 
 /** The same as `glob`, with the other functions as its properties. */

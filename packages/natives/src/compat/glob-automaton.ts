@@ -68,13 +68,16 @@ export class Automaton {
     }
   }
 
-  /** Returns true if the steps from `entry` on reach their end somewhere behind `from`. `looked` holds the answers of lookaheads. */
+  /**
+   * Returns true if the steps from `entry` on can reach their end from `from`. `looked` contains the results of
+   * lookaheads.
+   */
   #run(entry: number, text: string, from: number, looked: Map<number, boolean>): boolean {
     let current = [entry];
     for (let at = from; current.length; at++) {
       const seen = new Set(current);
       const following = new Set<number>();
-      // The set grows while it is read: a step without a character adds those that follow it.
+      // The set grows during the iteration: a step that consumes no character adds its successors.
       for (const index of seen) {
         const step = this.#steps[index] as Step;
         if (step.op === "match") return true;

@@ -1,11 +1,11 @@
 /**
- * Compiles glob patterns as fast-glob reads them, which is as picomatch does with `posix`.
+ * Compiles glob patterns with the rules of fast-glob, which are those of picomatch with `posix`.
  * @module
  */
 import { Automaton } from "./glob-automaton.js";
 import { END, type Node, START, ahead, choice, isCostly, literal, notAhead, repeat, sequence, set, sourceOf } from "./glob-nodes.js";
 
-/** The rules that decide what a pattern means. @internal */
+/** The options that determine the meaning of a pattern. @internal */
 export interface PatternSyntax {
   /** Wildcards match names that begin with a dot. */
   dot: boolean;
@@ -37,7 +37,7 @@ const NAME_END = choice([SLASH, END]);
 const DOTS = sequence([DOT, repeat(DOT, "?"), NAME_END]);
 const SOMETHING = ahead(ANY);
 
-/** The kind of the part before the current position, which decides what a wildcard means. */
+/** The kind of the part before the current position, which determines the meaning of a wildcard. */
 type Before = "start" | "slash" | "dot" | "class" | "open" | "close" | "star" | "globstar" | "text";
 
 /** Reads one pattern without braces. */
@@ -68,7 +68,7 @@ class Reader {
     return choice(branches);
   }
 
-  /** The alternatives up to a `)` or the end. `own` collects the text of this level. */
+  /** Reads the alternatives up to a `)` or the end. `own` collects the text of this level. */
   #branches(splits: boolean, own: string[]): Node[] {
     const branches: Node[] = [];
     let parts: Node[] = [];
@@ -107,7 +107,7 @@ class Reader {
     }
   }
 
-  /** Returns true if the mark before `at` makes a group of what is there. */
+  /** Returns true if a group of the mark before `at` begins at `at`. */
   #isGroup(mark: string, at: number): boolean {
     const isLook = mark === "!" ? /^\(\?[!=<:]/ : /^\(\?/;
     return this.#syntax.extglob && this.#text[at] === "(" && !isLook.test(this.#text.slice(at, at + 3)) && this.#closes(at) !== false;
@@ -133,7 +133,7 @@ class Reader {
     this.#step("slash");
   }
 
-  /** `?`: a character; behind a group it makes that optional, and as the first of a group it is literal. */
+  /** Reads `?`: one character; after a group it makes the group optional; at the beginning of a group it is literal. */
   #mark(parts: Node[]): void {
     if (this.#before === "open") parts.push(literal("?"));
     else if (this.#before === "close") parts.push(repeat(parts.pop() as Node, "?"));
@@ -144,7 +144,7 @@ class Reader {
     this.#step("text");
   }
 
-  /** The end of the group that opens at `at`, or false. */
+  /** Returns the end of the group that opens at `at`, or false. */
   #closes(at: number): number | false {
     let depth = 0;
     for (let index = at; index < this.#text.length; index++) {
@@ -166,7 +166,7 @@ class Reader {
     return body;
   }
 
-  /** A group of regular expressions, with lookahead. */
+  /** Reads a regular-expression group, which may be a lookahead. */
   #plainGroup(parts: Node[]): void {
     const sign = /^\(\?([=!:])/.exec(this.#text.slice(this.#at, this.#at + 3))?.[1];
     this.#at += sign ? 3 : 1;
@@ -176,7 +176,7 @@ class Reader {
 
   #group(mark: string, parts: Node[]): void {
     if (mark !== "@" && this.#at === 0) parts.push(SOMETHING);
-    // The mark ends a `**` as any text does, but for `@`.
+    // Any mark except `@` ends a `**`, like other text.
     this.#at += 2;
     const own: string[] = [];
     const body = this.#body(own);
@@ -184,7 +184,7 @@ class Reader {
     else parts.push(mark === "@" ? body : repeat(body, mark as "?" | "*" | "+"));
   }
 
-  /** `!(…)`: a name, or the rest of the path, that does not begin with the body. */
+  /** Reads `!(…)`: a name, or the rest of the path, that does not begin with the body. */
   #negation(body: Node, own: string): Node[] {
     const rest = this.#text.slice(this.#at);
     const deep = own.length > 1 && own.includes("/");
@@ -220,7 +220,7 @@ class Reader {
     this.#step("star", count);
   }
 
-  /** `**` as a name of its own. */
+  /** Reads `**` as a complete path component. */
   #globstars(parts: Node[], before: Before): void {
     const hidden = before === "start" || before === "slash" ? [this.#hidden] : [];
     const afterSlash = before === "slash" && this.#beforeSlash !== "start";
@@ -241,7 +241,7 @@ class Reader {
     this.#step("slash");
   }
 
-  /** The position of the `]` that ends the class at `at`, or -1. */
+  /** Returns the position of the `]` that ends the class at `at`, or -1. */
   #classEnd(at: number): number {
     let end = at + 1;
     if (/[!^]/.test(this.#text[end] ?? "")) end++;
@@ -254,7 +254,7 @@ class Reader {
     return -1;
   }
 
-  /** `[…]`: one of the characters; without ranges and the like, also the text as it is written. */
+  /** Reads `[…]`: one of the characters; without ranges and other syntax, also the literal text. */
   #class(parts: Node[]): void {
     const end = this.#classEnd(this.#at);
     if (end < 0) {
@@ -269,7 +269,7 @@ class Reader {
   }
 }
 
-/** The set of a class by the text between its brackets. */
+/** Returns the set of a class from the text between its brackets. */
 function classOf(text: string): Node {
   const negated = /^[!^]/.test(text);
   let isNamed = false;
@@ -281,7 +281,7 @@ function classOf(text: string): Node {
     return (char ?? part).replace(/[^a-zA-Z0-9]/g, "\\$&");
   });
   const source = negated ? `[^${body}${isNamed || text.includes("/") ? "" : "/"}]` : `[${body}]`;
-  // A range whose ends are in the wrong order matches nothing.
+  // A range in the wrong order matches nothing.
   return isExpression(source) ? set(source) : choice([notAhead(sequence([]))]);
 }
 
@@ -295,8 +295,8 @@ function isExpression(source: string): boolean {
 }
 
 /**
- * Three forms that picomatch reads in their own way: the text behind the last dot is not empty, `**.js` reaches over directories, and without
- * `globstar` the directory of `**`/`*` may be absent.
+ * Compiles three forms that picomatch treats specially: the text after the last dot must not be empty, `**.js` matches
+ * across directories, and without `globstar` the directory of `**`/`*` may be absent.
  */
 function special(pattern: string, syntax: PatternSyntax): Node | undefined {
   const prefix = /^(\*\*\/)?\*\.\*$/.exec(pattern);
@@ -308,7 +308,7 @@ function special(pattern: string, syntax: PatternSyntax): Node | undefined {
   return undefined;
 }
 
-/** Compiles a pattern whose braces are expanded. It matches whole paths, in time that is bounded by the lengths of both. @internal */
+/** Compiles a pattern with expanded braces. It matches whole paths, in time bounded by both lengths. @internal */
 export function compilePattern(pattern: string, syntax: PatternSyntax): Matcher {
   const text = /^\*\*(?:\/\*\*){1,2}$/.test(pattern) ? "**" : pattern.replace(/^(?:\.\/)+/, "");
   const inverse = !syntax.extglob && text.startsWith("!");
@@ -318,7 +318,7 @@ export function compilePattern(pattern: string, syntax: PatternSyntax): Matcher 
   return new RegExp(`^(?:${sourceOf(node)})$`, syntax.ignoreCase ? "i" : "");
 }
 
-/** The levels of a pattern: a slash within a class or a group does not separate. @internal */
+/** Returns the levels of a pattern; a slash within a class or a group does not separate levels. @internal */
 export function levelsOf(pattern: string): string[] {
   const levels = [""];
   for (const [part] of pattern.matchAll(/\\[^]|\[[^\]]*\]|\([^)]*\)|[^]/g)) {

@@ -13,26 +13,26 @@ export type Node =
   | { kind: "start" }
   | { kind: "end" };
 
-/** One character, by the source of a regular expression. @internal */
+/** Creates a node for one character, given as a regular expression. @internal */
 export const set = (source: string): Node => ({ kind: "set", source });
-/** A text. @internal */
+/** Creates a node for a literal text. @internal */
 export const literal = (text: string): Node => sequence([...text].flatMap((char) => char.split("").map((unit) => set(unit.replace(/[\\^$.*+?()[\]{}|/-]/, "\\$&")))));
-/** Parts behind each other. @internal */
+/** Creates a node for consecutive parts. @internal */
 export const sequence = (parts: readonly Node[]): Node => (parts.length === 1 ? (parts[0] as Node) : { kind: "sequence", parts });
-/** One of the parts. @internal */
+/** Creates a node for one of the parts. @internal */
 export const choice = (parts: readonly Node[]): Node => (parts.length === 1 ? (parts[0] as Node) : { kind: "choice", parts });
-/** A part that may be absent (`?`), or repeated (`*`, `+`). @internal */
+/** Creates a node for an optional part (`?`) or a repeated one (`*`, `+`). @internal */
 export const repeat = (body: Node, sign: "?" | "*" | "+"): Node => ({ kind: "repeat", body, min: sign === "+" ? 1 : 0, many: sign !== "?" });
-/** Requires that the text that follows begins with `body`. @internal */
+/** Creates a node that requires the following text to begin with `body`. @internal */
 export const ahead = (body: Node): Node => ({ kind: "look", body, negative: false });
-/** Requires that the text that follows does not begin with `body`. @internal */
+/** Creates a node that requires the following text not to begin with `body`. @internal */
 export const notAhead = (body: Node): Node => ({ kind: "look", body, negative: true });
 /** The start of the text. @internal */
 export const START: Node = { kind: "start" };
 /** The end of the text. @internal */
 export const END: Node = { kind: "end" };
 
-/** The source of the regular expression that matches what the node matches. @internal */
+/** Returns the source of the equivalent regular expression. @internal */
 export function sourceOf(node: Node): string {
   switch (node.kind) {
     case "set":
@@ -54,12 +54,12 @@ export function sourceOf(node: Node): string {
   }
 }
 
-/** The largest number of unbounded repetitions that a regular expression may have to try against each other. */
+/** The maximum number of unbounded repetitions in a regular expression that may backtrack into each other. */
 const REPETITIONS = 4;
 
 /**
- * Returns true if a backtracking regular expression can take far longer than the length of the text: it repeats what itself repeats or has
- * alternatives, or it has many repetitions. @internal
+ * Returns true if a backtracking regular expression can be slow: it repeats parts with repetitions or alternatives, or
+ * it has many repetitions. @internal
  */
 export function isCostly(node: Node): boolean {
   let repetitions = 0;
@@ -81,7 +81,7 @@ export function isCostly(node: Node): boolean {
   return visit(node, false) || repetitions > REPETITIONS;
 }
 
-/** The guard of `**` looks two characters ahead, whatever the text. */
+/** Returns true for the lookahead of `**`, which examines at most two characters. */
 function isDotGuard(node: Node): boolean {
   return node.kind === "look" && node.negative && !/[*+]/.test(sourceOf(node.body));
 }

@@ -3,10 +3,10 @@
  * @module
  */
 
-/** More alternatives than this are refused: each is an expression. */
+/** The maximum number of alternatives, each of which is compiled separately. */
 const LIMIT = 10_000;
 
-/** The end of the class that begins at `at`, or -1. */
+/** Returns the end of the class that begins at `at`, or -1. */
 function classEnd(pattern: string, at: number): number {
   let end = at + 1;
   if (pattern[end] === "!" || pattern[end] === "^") end++;
@@ -21,7 +21,7 @@ function classEnd(pattern: string, at: number): number {
   return -1;
 }
 
-/** The place of what closes the bracket at `at`, or -1; `each` sees what stands on its level. */
+/** Returns the position that closes the bracket at `at`, or -1. `each` is called for the characters on its level. */
 function closing(pattern: string, at: number, each: (char: string, at: number) => void = () => {}): number {
   const [open, close] = [pattern[at] as string, pattern[at] === "{" ? "}" : ")"];
   let depth = 0;
@@ -53,7 +53,7 @@ function range(body: string): string[] | undefined {
   return members;
 }
 
-/** The alternatives of `{a,b}` and `{1..3}`, in the order written; other braces stay. @internal */
+/** Expands `{a,b}` and `{1..3}` in the written order; other braces are kept. @internal */
 export function expandBraces(pattern: string): string[] {
   const done: string[] = [];
   const todo = [{ text: pattern, from: 0 }];
@@ -81,7 +81,7 @@ export function expandBraces(pattern: string): string[] {
   return [...new Set(done)];
 }
 
-/** Tells whether anything in a pattern is more than a name. @internal */
+/** Returns whether a pattern contains anything but literal text. @internal */
 export function isDynamic(pattern: string, { caseSensitiveMatch = true, extglob = true, braceExpansion = true } = {}): boolean {
   if (pattern === "") return false;
   if (!caseSensitiveMatch || pattern.includes("\\")) return true;
@@ -90,7 +90,7 @@ export function isDynamic(pattern: string, { caseSensitiveMatch = true, extglob 
   return braceExpansion && /\{[^}]*(?:,|\.\.)[^}]*\}/.test(pattern);
 }
 
-/** The folder in which every match of a pattern lies. @internal */
+/** Returns the directory that contains all matches of a pattern. @internal */
 export function baseOf(pattern: string): string {
   const levels = pattern.split("/");
   const kept: string[] = [];

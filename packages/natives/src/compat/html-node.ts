@@ -1,24 +1,24 @@
 /**
- * The nodes of a page, as rules of turndown read them: the part of the DOM that looks at a tree, moves and removes.
+ * The nodes of a page for the rules of turndown: the part of the DOM that reads a tree, and moves and removes nodes.
  * @module
  */
 import { htmlNodes } from "../index.js";
 import { type Test, selector } from "./html-selector.js";
 
 const VOID = new Set("area base br col embed hr img input link meta param source track wbr".split(" "));
-/** Elements whose text is written as it is. */
+/** Elements whose text is written without escapes. */
 const RAW = new Set("style script xmp iframe noembed noframes plaintext".split(" "));
 const ENTITIES: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "\u00a0": "&nbsp;" };
 
 const escaped = (text: string, which: RegExp): string => text.replace(which, (found) => ENTITIES[found]!);
 
-/** Makes nodes, as `ownerDocument` gives it. */
+/** Creates nodes; the value of `ownerDocument`. */
 const owner = {
   createElement: (name: string): HtmlElement => new HtmlElement(name.toLowerCase(), new Map(), false),
   createTextNode: (text: string): HtmlText => new HtmlText(String(text)),
 };
 
-/** What texts and elements share: their place in the tree. */
+/** A node of the tree: a text or an element. */
 export abstract class HtmlNode {
   abstract readonly nodeType: number;
   abstract readonly nodeName: string;
@@ -64,7 +64,7 @@ export abstract class HtmlNode {
   abstract cloneNode(deep?: boolean): HtmlNode;
 }
 
-/** A text. */
+/** A text node. */
 export class HtmlText extends HtmlNode {
   readonly nodeType = 3;
   readonly nodeName = "#text";
@@ -97,14 +97,14 @@ export class HtmlText extends HtmlNode {
   }
 }
 
-/** An element: of HTML, with its name in capitals, or of SVG or MathML (`foreign`). */
+/** An element: of HTML, with an upper-case name, or of SVG or MathML (`foreign`). */
 export class HtmlElement extends HtmlNode {
   readonly nodeType = 1;
   readonly nodeName: string;
   readonly nodeValue = null;
   firstChild: HtmlNode | null = null;
   lastChild: HtmlNode | null = null;
-  /** The children as a list, until one comes or goes. */
+  /** The cached list of children; reset when a child is added or removed. */
   private list: HtmlNode[] | undefined;
 
   constructor(
@@ -167,7 +167,7 @@ export class HtmlElement extends HtmlNode {
     return this.insertBefore(node, null);
   }
 
-  /** Puts a new node behind the last child. */
+  /** Appends a new node after the last child. */
   private push(node: HtmlNode): void {
     node.parentNode = this;
     node.previousSibling = this.lastChild;
@@ -198,7 +198,7 @@ export class HtmlElement extends HtmlNode {
     return copy;
   }
 
-  /** The nodes below this one, in the order of the page. */
+  /** Yields the descendants in document order. */
   private *below(): Generator<HtmlNode> {
     let node = this.firstChild;
     while (node) {
@@ -273,19 +273,19 @@ export class HtmlElement extends HtmlNode {
     return this.getAttribute("class") ?? "";
   }
 
-  /** The words of the class, as a list with `contains`. */
+  /** The class names, as a list with `contains`. */
   get classList(): string[] & { contains(word: string): boolean } {
     const words = this.className.split(/\s+/).filter(Boolean);
     return Object.assign(words, { contains: (word: string) => words.includes(word) });
   }
 
-  /** The `data-` attributes by their names in camel case. */
+  /** The `data-` attributes, by names in camel case. */
   get dataset(): Record<string, string> {
     const data = [...this.values].filter(([name]) => name.startsWith("data-"));
     return Object.fromEntries(data.map(([name, value]) => [camel(name.slice(5)), value]));
   }
 
-  /** The declarations of the `style` attribute, by their names in CSS and in camel case. */
+  /** The declarations of the `style` attribute, by names in CSS and in camel case. */
   get style(): Record<string, string> {
     const style: Record<string, string> = {};
     for (const line of (this.getAttribute("style") ?? "").split(";")) {
@@ -299,7 +299,7 @@ export class HtmlElement extends HtmlNode {
     return this.hasAttribute("checked");
   }
 
-  /** The rows of a table, or of a part of one. */
+  /** The rows of a table or of a table section. */
   get rows(): HtmlElement[] {
     return this.children.flatMap((child) => (child.localName === "tr" ? [child] : /^t(head|body|foot)$/.test(child.localName) ? child.rows : []));
   }
@@ -348,7 +348,7 @@ export class HtmlElement extends HtmlNode {
     return `<${this.localName}${attributes}>${end}`;
   }
 
-  /** Makes the tree that the addon read. */
+  /** Builds the tree that the addon parsed. */
   static read(html: string): HtmlElement {
     const { text, numbers } = htmlNodes(html);
     const root = new HtmlElement("#document", new Map(), true);
@@ -378,7 +378,7 @@ export class HtmlElement extends HtmlNode {
   }
 }
 
-// Attributes that elements also have as properties, as they are written: no address is made absolute.
+// Attributes that are also properties, with their written values: URLs are not made absolute.
 for (const name of ["href", "src", "alt", "title", "type", "value", "name", "lang"]) {
   Object.defineProperty(HtmlElement.prototype, name, { get: (function (this: HtmlElement) { return this.getAttribute(name) ?? ""; }), enumerable: true, configurable: true });
 }

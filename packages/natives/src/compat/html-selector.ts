@@ -1,11 +1,11 @@
 /**
- * Selectors of CSS, as far as rules for Markdown use them: names, `#id`, `.class`, `[name=value]`, `:not()`, `:first-child`,
- * `:last-child`, `:empty`, lists, and the four ways to combine.
+ * The CSS selectors that rules for Markdown use: names, `#id`, `.class`, `[name=value]`, `:not()`, `:first-child`,
+ * `:last-child`, `:empty`, lists, and the four combinators.
  * @module
  */
 import type { HtmlElement } from "./html-node.js";
 
-/** Tells whether an element is meant. */
+/** Returns true if an element matches. */
 export type Test = (element: HtmlElement) => boolean;
 
 const NAME = String.raw`-?(?:[_a-zA-Z\u0080-\uffff]|\\.)(?:[\w\u0080-\uffff-]|\\.)*`;
@@ -33,7 +33,7 @@ const PSEUDO: Record<string, Test> = {
 
 const plain = (name: string): string => name.replace(/\\(.)/g, "$1");
 
-/** Reads a selector from left to right. */
+/** Parses a selector from left to right. */
 class Reader {
   private at = 0;
 
@@ -50,7 +50,7 @@ class Reader {
     return found;
   }
 
-  /** Selectors between commas, up to the end or to `)`. */
+  /** Parses selectors between commas, up to the end or to `)`. */
   list(within: boolean): Test {
     const tests = [this.combined()];
     while (this.take(/\s*,\s*/y)) tests.push(this.combined());
@@ -104,7 +104,7 @@ class Reader {
   }
 }
 
-/** The test of `right`, whose element stands to one of `left` as `sign` says. */
+/** Combines two tests: an element matches `right` and is related to a match of `left` by the combinator `sign`. */
 function join(left: Test, sign: string, right: Test): Test {
   const step = (element: HtmlElement): HtmlElement | null => (sign === "+" || sign === "~" ? element.previousElementSibling : element.parentNode);
   const once = sign === ">" || sign === "+";
@@ -119,8 +119,8 @@ function join(left: Test, sign: string, right: Test): Test {
 }
 
 /**
- * Reads a selector.
- * @throws Error that shows where it is not understood.
+ * Parses a selector.
+ * @throws Error with the position if it is not supported.
  */
 export function selector(query: string): Test {
   return new Reader(query).list(false);

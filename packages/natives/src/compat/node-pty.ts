@@ -1,5 +1,5 @@
 /**
- * `node-pty`: programs on terminals as event emitters. On Unix; not on Windows.
+ * `node-pty`: programs in pseudo-terminals as event emitters. Unix only.
  * @module
  */
 import { EventEmitter } from "node:events";
@@ -10,9 +10,9 @@ import { StringDecoder } from "node:string_decoder";
 import { ReadStream } from "node:tty";
 import { PtySession } from "../index.js";
 
-/** Takes back a listener. */
+/** Removes a listener. */
 export interface IDisposable {
-  /** Does it. */
+  /** Removes the listener. */
   dispose(): void;
 }
 
@@ -21,39 +21,39 @@ export type IEvent<T> = (listener: (event: T) => unknown) => IDisposable;
 
 /** The options of both kinds of terminals. */
 export interface IBasePtyForkOptions {
-  /** `TERM`. Default that of `env`, else `xterm`. */
+  /** The value of `TERM`. Default: that of `env`, otherwise `xterm`. */
   name?: string;
-  /** Columns, from 20 to 400. Default 80. */
+  /** The number of columns, from 20 to 400. Default 80. */
   cols?: number;
-  /** Rows, from 5 to 200. Default 24. */
+  /** The number of rows, from 5 to 200. Default 24. */
   rows?: number;
-  /** The folder. Default that of the process. */
+  /** The working directory. Default: that of the process. */
   cwd?: string;
-  /** The whole environment. Default that of the process. */
+  /** The complete environment. Default: that of the process. */
   env?: { [name: string]: string | undefined };
-  /** The encoding of data; null gives a `Buffer`. Default `utf8`. */
+  /** The encoding of data; null emits a `Buffer`. Default `utf8`. */
   encoding?: string | null;
-  /** Hold the output back when `flowControlPause` is written. Default false. */
+  /** Pause the output when `flowControlPause` is written. Default false. */
   handleFlowControl?: boolean;
-  /** The text that holds it back. Default XOFF. */
+  /** The text that pauses it. Default XOFF. */
   flowControlPause?: string;
-  /** The text that lets it go on. Default XON. */
+  /** The text that resumes it. Default XON. */
   flowControlResume?: string;
 }
 
 /** The options of a terminal. */
 export interface IPtyForkOptions extends IBasePtyForkOptions {
-  /** Another user: not supported, and refused. */
+  /** Another user. Not supported; throws an error. */
   uid?: number;
-  /** Another group: not supported, and refused. */
+  /** Another group. Not supported; throws an error. */
   gid?: number;
 }
 
 /** The options of a terminal without a program. */
 export interface IPtyOpenOptions {
-  /** Columns. Default 80. */
+  /** The number of columns. Default 80. */
   cols?: number;
-  /** Rows. Default 24. */
+  /** The number of rows. Default 24. */
   rows?: number;
   /** The encoding of the sockets. Default `utf8`. */
   encoding?: string | null;
@@ -69,7 +69,7 @@ function eventOf<T>(emitter: EventEmitter, name: string, read: (...args: never[]
   };
 }
 
-/** The part that terminals of all systems share. */
+/** The base class of terminals on all systems. */
 export abstract class Terminal {
   protected readonly _emitter: EventEmitter = new EventEmitter();
   protected _pid = 0;
@@ -77,11 +77,11 @@ export abstract class Terminal {
   protected _rows = 24;
   protected readonly _flowControlPause: string;
   protected readonly _flowControlResume: string;
-  /** Whether what is written may hold the output back. */
+  /** True if written text can pause the output. */
   handleFlowControl: boolean;
-  /** Told of each piece of output. */
+  /** Called with each piece of output. */
   readonly onData: IEvent<string>;
-  /** Told of the end. */
+  /** Called when the program has ended. */
   readonly onExit: IEvent<{ exitCode: number; signal?: number }>;
 
   constructor(options: IPtyForkOptions = {}) {
@@ -99,7 +99,7 @@ export abstract class Terminal {
   protected abstract _write(data: Data): void;
   /** Changes the size. */
   abstract resize(cols: number, rows: number): void;
-  /** Clears the buffer of the system, where it keeps one. */
+  /** Clears the buffer of the system, if it has one. */
   abstract clear(): void;
   /** Ends the program with the terminal. */
   abstract destroy(): void;
@@ -130,17 +130,17 @@ export abstract class Terminal {
     return this._rows;
   }
 
-  /** Types. */
+  /** Writes input. */
   write(data: Data): void {
     if (this.handleFlowControl && data === this._flowControlPause) return this.pause();
     if (this.handleFlowControl && data === this._flowControlResume) return this.resume();
     this._write(data);
   }
 
-  /** Holds the output back. */
+  /** Pauses the output. */
   pause(): void {}
 
-  /** Lets it go on. */
+  /** Resumes the output. */
   resume(): void {}
 
   /** Adds a listener of `data`, `exit`, `close` or `error`. */
@@ -160,7 +160,7 @@ export abstract class Terminal {
     return this;
   }
 
-  /** Takes a listener back. */
+  /** Removes a listener. */
   off(name: string, listener: (...args: never[]) => void): this {
     this._emitter.off(name, listener as (...args: unknown[]) => void);
     return this;
@@ -171,24 +171,24 @@ export abstract class Terminal {
     return this.off(name, listener);
   }
 
-  /** Takes all listeners back. */
+  /** Removes all listeners. */
   removeAllListeners(name?: string): this {
     this._emitter.removeAllListeners(name);
     return this;
   }
 
-  /** Its listeners of an event. */
+  /** Returns the listeners of an event. */
   listeners(name: string): Function[] {
     return this._emitter.listeners(name);
   }
 
-  /** Tells the listeners of an event. */
+  /** Calls the listeners of an event. */
   emit(name: string, ...args: unknown[]): boolean {
     return this._emitter.emit(name, ...args);
   }
 }
 
-/** Variables that another terminal has left in an environment. */
+/** Variables in the environment that describe another terminal. */
 const FOREIGN = ["TMUX", "TMUX_PANE", "STY", "WINDOW", "WINDOWID", "TERMCAP", "COLUMNS", "LINES"];
 
 function environment({ env = process.env, name, cwd }: IPtyForkOptions): Record<string, string | undefined> {
@@ -197,7 +197,7 @@ function environment({ env = process.env, name, cwd }: IPtyForkOptions): Record<
   return { ...all, TERM: name ?? env["TERM"] ?? "xterm", PWD: cwd ?? process.cwd() };
 }
 
-/** A program on a terminal of Unix. */
+/** A program in a Unix terminal. */
 export class UnixTerminal extends Terminal {
   protected readonly _file: string;
   protected _session: PtySession | undefined;
@@ -217,7 +217,7 @@ export class UnixTerminal extends Terminal {
     this._file = file || process.env["SHELL"] || "sh";
     this._cols = options.cols || 80;
     this._rows = options.rows || 24;
-    // One that only holds a terminal is made by `open`.
+    // A terminal without a program is created by `open`.
     if (new.target === OpenTerminal) return;
     const { encoding = "utf8" } = options;
     const session = (this._session = new PtySession());
@@ -235,7 +235,7 @@ export class UnixTerminal extends Terminal {
     };
     ended.then(
       ({ exitCode, signal }) => finish(signal ? 0 : (exitCode ?? 0), signal ? constants.signals[signal as NodeJS.Signals] : exitCode === undefined ? constants.signals.SIGHUP : 0),
-      // What could not be started tells it as output, in the words of node-pty where there are some.
+      // A failed start is reported as output, with the messages of node-pty if it has one.
       (error: NodeJS.ErrnoException) => {
         const call = options.cwd !== undefined && !existsSync(options.cwd) ? "chdir(2)" : "execvp(3)";
         const reason = { ENOENT: "No such file or directory", EACCES: "Permission denied" }[error.code ?? ""];
@@ -255,7 +255,7 @@ export class UnixTerminal extends Terminal {
     return new OpenTerminal(options);
   }
 
-  /** The number of the host's end; -1 where no program was started. */
+  /** The file descriptor of the host's end; -1 if no program was started. */
   get fd(): number {
     return this._fd;
   }
@@ -265,12 +265,12 @@ export class UnixTerminal extends Terminal {
     return this._pty;
   }
 
-  /** The host's end, of a terminal that `open` has made. */
+  /** The host's end of a terminal that `open` has created. */
   get master(): ReadStream | undefined {
     return this._master;
   }
 
-  /** The program's end, of a terminal that `open` has made. */
+  /** The program's end of a terminal that `open` has created. */
   get slave(): ReadStream | undefined {
     return this._slave;
   }
@@ -279,12 +279,12 @@ export class UnixTerminal extends Terminal {
     const stat = `/proc/${this._pid}/stat`;
     if (process.platform !== "linux" || this.#over || !existsSync(stat)) return this._file;
     try {
-      // State, parent, group, session, terminal, and the group in its foreground.
+      // State, parent, group, session, terminal, and the terminal's foreground group.
       const group = readFileSync(stat, "latin1").replace(/^.*\)/s, "").trim().split(" ")[5];
       const [name] = readFileSync(`/proc/${group}/cmdline`, "utf8").split("\0");
       return name ? basename(name) : this._file;
     } catch (error) {
-      // It is over by now.
+      // The program has ended.
       if (["ENOENT", "ESRCH"].includes((error as NodeJS.ErrnoException).code ?? "")) return this._file;
       throw error;
     }
@@ -316,14 +316,14 @@ export class UnixTerminal extends Terminal {
     try {
       process.kill(this._pid, signal);
     } catch (error) {
-      // It is over, and its end on the way here.
+      // The program has ended, and its exit event is pending.
       if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
     }
   }
 
   destroy(): void {
     this.#destroyed = true;
-    // Nobody is to wait for output that is held back.
+    // Paused output must not delay the end.
     this.resume();
     this.kill("SIGHUP");
   }
@@ -338,7 +338,7 @@ class OpenTerminal extends UnixTerminal {
     this._slave = new ReadStream(pair.slave);
     for (const socket of [this._master, this._slave]) {
       if (encoding !== null) socket.setEncoding(encoding as BufferEncoding);
-      // Node tells of a terminal whose other end is closed by an error.
+      // Node reports an error when the other end of the terminal is closed.
       socket.on("error", (error: NodeJS.ErrnoException) => error.code === "EIO" || this._emitter.emit("error", error));
     }
     this._fd = pair.master;
@@ -356,11 +356,11 @@ class OpenTerminal extends UnixTerminal {
   }
 }
 
-/** A terminal with a program. */
+/** A program in a terminal. */
 export type IPty = UnixTerminal;
 
 /**
- * Runs a program on a terminal.
+ * Runs a program in a terminal.
  *
  * @throws For an option of the wrong type. A program that cannot be started ends with exit code 1.
  */

@@ -1,5 +1,6 @@
 /**
- * The part of `@silvia-odwyer/photon-node` that agents use. Its calls are synchronous: a thread does the work, and the caller waits.
+ * The part of `@silvia-odwyer/photon-node` that agents use. Its calls are synchronous: a worker thread does the work
+ * while the caller waits.
  * @module
  */
 import { join } from "node:path";
@@ -12,10 +13,10 @@ export const SamplingFilter = { Nearest: 1, Triangle: 2, CatmullRom: 3, Gaussian
 /** The filters of a resize. */
 export type SamplingFilter = (typeof SamplingFilter)[keyof typeof SamplingFilter];
 
-/** The quality of a JPEG for which none is given. */
+/** The default quality of a JPEG. */
 const QUALITY = 85;
 
-/** The thread and how it is asked. */
+/** The worker thread and its communication channel. */
 interface Thread {
   port: MessagePort;
   flag: Int32Array;
@@ -28,13 +29,13 @@ function started(): Thread {
   const { port1, port2 } = new MessageChannel();
   const flag = new Int32Array(new SharedArrayBuffer(4));
   const worker = new Worker(join(__dirname, "photon-worker.js"), { workerData: { port: port2, flag }, transferList: [port2] });
-  // Neither keeps the program alive.
+  // Neither of them keeps the process alive.
   worker.unref();
   port1.unref();
   return (thread = { port: port1, flag });
 }
 
-/** Calls a function of the thread, and waits for its answer. */
+/** Calls a function of the worker thread and waits for its answer. */
 function ask<T>(name: string, ...args: unknown[]): T {
   const { port, flag } = started();
   const before = Atomics.load(flag, 0);
@@ -51,7 +52,7 @@ interface Handle {
   height: number;
 }
 
-/** Images that the program forgot are freed too. */
+/** Frees images that are garbage collected. */
 const forgotten = new FinalizationRegistry<number>((id) => ask("free", id));
 
 /** A decoded image. EXIF orientation is not applied. */
@@ -124,7 +125,7 @@ export class PhotonImage {
   }
 }
 
-/** The constructor also receives what the thread answered. */
+/** Creates an image object for a handle from the worker thread. */
 function held(handle: Handle): PhotonImage {
   return new PhotonImage(handle as unknown as Uint8Array, handle.width, handle.height);
 }

@@ -1,11 +1,11 @@
 /**
- * Pixels as PNG and back, and files without the orientation that they announce.
+ * Converts pixels to PNG and back, and removes the orientation from image files.
  * @module
  */
 import { deflateSync, inflateSync } from "node:zlib";
 
 const SIGNATURE = Buffer.from("89504e470d0a1a0a", "hex");
-/** Samples of a pixel by the colour type of PNG. */
+/** The number of samples per pixel for each PNG colour type. */
 const CHANNELS: Record<number, number> = { 0: 1, 2: 3, 4: 2, 6: 4 };
 const RGBA = 6;
 
@@ -15,7 +15,7 @@ const CRC_TABLE = Uint32Array.from({ length: 256 }, (_, byte) => {
   return value;
 });
 
-/** The checksum of a PNG's chunks. `node:zlib` has one since Node 20.15 only. */
+/** Returns the checksum of a PNG chunk. `node:zlib` only has this function since Node 20.15. */
 function crc32(bytes: Uint8Array): number {
   let crc = 0xffffffff;
   for (const byte of bytes) crc = (crc >>> 8) ^ (CRC_TABLE[(crc ^ byte) & 0xff] as number);
@@ -31,7 +31,7 @@ function chunk(type: string, data: Uint8Array): Buffer {
   return all;
 }
 
-/** Writes pixels of four bytes each as a PNG. @internal */
+/** Encodes RGBA pixels as a PNG. @internal */
 export function pngOf(pixels: Uint8Array, width: number, height: number): Buffer {
   const row = width * 4;
   if (pixels.length !== row * height) throw new Error(`${width} × ${height} pixels need ${row * height} bytes, not ${pixels.length}`);
@@ -50,7 +50,7 @@ function paeth(a: number, b: number, c: number): number {
   return pa <= pb && pa <= pc ? a : pb <= pc ? b : c;
 }
 
-/** Undoes the filters of a PNG's lines. */
+/** Undoes the row filters of a PNG. */
 function unfiltered(data: Buffer, row: number, height: number, step: number): Uint8Array {
   const out = new Uint8Array(row * height);
   for (let y = 0; y < height; y++) {
@@ -68,7 +68,7 @@ function unfiltered(data: Buffer, row: number, height: number, step: number): Ui
   return out;
 }
 
-/** Reads a PNG of 8 bits a sample as pixels of four bytes each. @internal */
+/** Decodes a PNG with 8 bits per sample to RGBA pixels. @internal */
 export function pixelsOf(png: Buffer): Uint8Array {
   const parts: Buffer[] = [];
   for (let at = SIGNATURE.length; at < png.length; at += png.readUInt32BE(at) + 12) {
@@ -99,7 +99,7 @@ function* segments(jpeg: Buffer): Generator<[marker: number, start: number, end:
 }
 
 /**
- * Returns a file without its EXIF data: photon leaves rotations that these announce to its caller, ours makes them.
+ * Returns a file without its EXIF data. Photon does not apply the EXIF orientation, but the addon would.
  * @internal
  */
 export function withoutOrientation(file: Uint8Array): Uint8Array {
@@ -112,7 +112,7 @@ export function withoutOrientation(file: Uint8Array): Uint8Array {
   }
   const isWebp = bytes.toString("latin1", 0, 4) === "RIFF" && bytes.toString("latin1", 8, 12) === "WEBP";
   if (isWebp || bytes.subarray(0, 8).equals(SIGNATURE)) {
-    // Chunks with names that nobody knows are skipped. Those of a PNG have a checksum over the name too.
+    // Chunks with unknown names are skipped by decoders. In a PNG, the checksum includes the name.
     for (let at = isWebp ? 12 : 8; at + 8 <= bytes.length; ) {
       const length = isWebp ? bytes.readUInt32LE(at + 4) : bytes.readUInt32BE(at);
       const name = isWebp ? at : at + 4;

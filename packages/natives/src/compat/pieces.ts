@@ -1,30 +1,30 @@
 /**
- * A text as a run of escape sequences and clusters.
+ * Splits a text into escape sequences and clusters.
  * @module
  */
 import { escapeAt, nextEscape } from "./escapes.js";
 import stringWidth from "./string-width.js";
 
-/** An escape sequence, or what a terminal shows as one. */
+/** An escape sequence, or a cluster that a terminal shows as one character. */
 export interface Piece {
   readonly text: string;
-  /** Columns; 0 for an escape sequence. */
+  /** The number of columns; 0 for an escape sequence. */
   readonly width: number;
   readonly isEscape: boolean;
 }
 
 const CLUSTERS = new Intl.Segmenter();
 
-/** Of a cluster, whose escape character is one without a sequence. */
+/** The options for a cluster, in which an escape character does not begin a sequence. */
 const COUNTED = { countAnsiEscapeCodes: true };
 
-/** Printable ASCII that nothing joins, or other text with the character that it may join. */
+/** Matches printable ASCII to which nothing is joined, or other text with the preceding character that it may join. */
 const RUNS = /[ -~]+(?![^ -~])|[ -~]?[^ -~]+/g;
 
-/** The segmenter takes time that grows faster than a text: it gets no more of one at once. */
+/** The maximum length of text for one call of the segmenter, whose running time is superlinear. */
 const WINDOW = 256;
 
-/** The pieces so far, and the columns that they take. */
+/** The pieces so far, and their total number of columns. */
 interface Pieces {
   readonly list: Piece[];
   width: number;
@@ -35,7 +35,7 @@ function push(pieces: Pieces, text: string, width: number): void {
   pieces.width += width;
 }
 
-/** Appends the clusters of a text without escape sequences, at least up to `columns`. */
+/** Appends the clusters of a text without escape sequences, at least up to the column `columns`. */
 function pushClusters(pieces: Pieces, text: string, columns: number): void {
   for (const [run] of text.matchAll(RUNS)) {
     if (pieces.width > columns) return;
@@ -49,7 +49,7 @@ function pushClusters(pieces: Pieces, text: string, columns: number): void {
     }
     for (let at = 0; at < run.length; ) {
       const segments = [...CLUSTERS.segment(run.slice(at, at + WINDOW))].map(({ segment }) => segment);
-      // The last one may go on behind the window.
+      // The last cluster may continue beyond the window.
       const isLast = at + WINDOW >= run.length;
       const whole = isLast || segments.length === 1 ? segments : segments.slice(0, -1);
       for (const segment of whole) {
@@ -60,7 +60,7 @@ function pushClusters(pieces: Pieces, text: string, columns: number): void {
   }
 }
 
-/** The pieces of a text, in order: at least those up to `columns`. Linear in what is read of the text. */
+/** Returns the pieces of a text, at least up to `columns`. Runs in time linear in the text that is read. */
 export function piecesOf(text: string, columns = Infinity): Piece[] {
   const pieces: Pieces = { list: [], width: 0 };
   let from = 0;

@@ -1,14 +1,14 @@
 /**
- * The part of `sharp` that agents use: read, resize, cut, write. What it has not is no method here, or an error that says so.
+ * The part of `sharp` that agents use: read, resize, crop, write. Other methods do not exist, or throw an error.
  * @module
  */
 import { readFile, writeFile } from "node:fs/promises";
 import { ImageFormat, PhotonImage, SamplingFilter } from "../index.js";
 
-/** A picture: a file by its path, or its bytes. */
+/** An image: the path of a file, or its bytes. */
 export type SharpInput = string | Uint8Array | ArrayBuffer;
 
-/** A colour by its parts. */
+/** A colour. */
 export interface Colour {
   /** Red, 0–255. Default 0. */
   r?: number;
@@ -20,74 +20,80 @@ export interface Colour {
   alpha?: number;
 }
 
-/** How a picture gets another size. */
+/** The options of `resize`. */
 export interface ResizeOptions {
-  /** Pixels in a row. */
+  /** The width in pixels. */
   width?: number;
-  /** Rows. */
+  /** The height in pixels. */
   height?: number;
-  /** The fate of the shape where both sides are given. Default `cover`. */
+  /** How the aspect ratio is handled if both sides are set. Default `cover`. */
   fit?: "cover" | "contain" | "fill" | "inside" | "outside";
-  /** How pixels are made of others. Default `lanczos3`. */
+  /** The resampling filter. Default `lanczos3`. */
   kernel?: "nearest" | "linear" | "cubic" | "lanczos3";
-  /** The part that `cover` keeps, the place that `contain` gives: sides such as `right top`, or `north`. Default `centre`. */
+  /**
+   * The part that `cover` keeps, or the position of the image with `contain`: sides such as `right top`, or `north`.
+   * Default `centre`.
+   */
   position?: string;
   /** The same as `position`. Default `centre`. */
   gravity?: string;
-  /** The colour that `contain` adds: `#rrggbb`, `#rrggbbaa`, their short forms, `black`, `white`, `transparent`, or its parts. Default black. */
+  /**
+   * The colour of the area that `contain` adds: `#rrggbb`, `#rrggbbaa`, their short forms, `black`, `white`,
+   * `transparent`, or an object. Default black.
+   */
   background?: string | Colour;
-  /** Leave a smaller picture as it is. Default false. */
+  /** Do not enlarge the image. Default false. */
   withoutEnlargement?: boolean;
-  /** Leave a larger picture as it is. Default false. */
+  /** Do not reduce the image. Default false. */
   withoutReduction?: boolean;
 }
 
-/** A part of a picture. */
+/** A part of an image. */
 export interface Region {
-  /** Pixels left of it. */
+  /** The number of pixels to the left of it. */
   left: number;
-  /** Rows above it. */
+  /** The number of rows above it. */
   top: number;
-  /** Its pixels in a row. */
+  /** Its width in pixels. */
   width: number;
-  /** Its rows. */
+  /** Its height in pixels. */
   height: number;
 }
 
 /** The options of a format. */
 export interface OutputOptions {
-  /** Of JPEG: 1–100. Default 80. */
+  /** The quality of a JPEG, 1–100. Default 80. */
   quality?: number;
 }
 
-/** Facts of a picture. */
+/** Information about an image. */
 export interface Metadata {
   /** The format of the file: `png`, `jpeg`, `gif`, `webp`, `tiff` or `bmp`. */
   format: string;
-  /** Pixels in a row, after its orientation. */
+  /** The width in pixels, after applying the orientation. */
   width: number;
-  /** Rows, after its orientation. */
+  /** The height in pixels, after applying the orientation. */
   height: number;
-  /** The bytes of the file; absent where it was named by a path. */
+  /** The size of the file in bytes; absent if it was passed as a path. */
   size?: number;
 }
 
-/** Facts of what was written. */
+/** Information about the written image. */
 export interface OutputInfo {
   /** The format. */
   format: string;
-  /** Pixels in a row. */
+  /** The width in pixels. */
   width: number;
-  /** Rows. */
+  /** The height in pixels. */
   height: number;
-  /** Bytes. */
+  /** The size in bytes. */
   size: number;
 }
 
 const KERNELS = { nearest: SamplingFilter.Nearest, linear: SamplingFilter.Triangle, cubic: SamplingFilter.CatmullRom, lanczos3: SamplingFilter.Lanczos3 };
 const FORMATS: Record<string, ImageFormat> = { png: ImageFormat.PNG, jpeg: ImageFormat.JPEG, jpg: ImageFormat.JPEG, webp: ImageFormat.WEBP, gif: ImageFormat.GIF };
 
-/** The format of a file, by its first bytes. */
+/** Detects the format of a file by its first bytes. */
 function formatOf(bytes: Uint8Array): string {
   const head = Buffer.from(bytes.subarray(0, 12)).toString("latin1");
   if (head.startsWith("\x89PNG")) return "png";
@@ -122,14 +128,17 @@ function paintOf(background: unknown): Paint {
   return [part(r), part(g), part(b), part(alpha * 255)];
 }
 
-/** The shares of what is left over that are left of and above the part that `cover` keeps, or the picture that `contain` places. */
+/**
+ * The fractions of the remaining space to the left of and above the part that `cover` keeps, or the image that
+ * `contain` places.
+ */
 const POSITIONS: Readonly<Record<string, readonly [number, number]>> = {
   centre: [0.5, 0.5], center: [0.5, 0.5],
   top: [0.5, 0], "right top": [1, 0], right: [1, 0.5], "right bottom": [1, 1], bottom: [0.5, 1], "left bottom": [0, 1], left: [0, 0.5], "left top": [0, 0],
   north: [0.5, 0], northeast: [1, 0], east: [1, 0.5], southeast: [1, 1], south: [0.5, 1], southwest: [0, 1], west: [0, 0.5], northwest: [0, 0],
 };
 
-/** The picture at its new size, before parts are cut or added. */
+/** Returns the image at its new size, before it is cropped or extended. */
 async function scaled(image: PhotonImage, { width, height, fit = "cover", kernel = "lanczos3", withoutEnlargement, withoutReduction }: ResizeOptions): Promise<PhotonImage> {
   const [across, down] = [width && width / image.width, height && height / image.height];
   if (across === undefined && down === undefined) return image;
@@ -143,7 +152,7 @@ async function scaled(image: PhotonImage, { width, height, fit = "cover", kernel
   return wide === image.width && high === image.height ? image : image.resize(wide, high, KERNELS[kernel]);
 }
 
-/** The picture with what `cover` leaves of it, or on what `contain` adds. */
+/** Crops the image for `cover`, or extends it for `contain`. */
 async function framed(image: PhotonImage, { width, height, fit = "cover", position = "centre", background = "black" }: ResizeOptions): Promise<PhotonImage> {
   const [left, top] = POSITIONS[position] as readonly [number, number];
   if (fit === "contain" && width !== undefined && height !== undefined) {
@@ -156,7 +165,7 @@ async function framed(image: PhotonImage, { width, height, fit = "cover", positi
   return image.crop(Math.round((image.width - wide) * left), Math.round((image.height - high) * top), wide, high);
 }
 
-/** The orientations that EXIF has for mirrors and turns. */
+/** The EXIF orientations of reflections and rotations. */
 const MIRRORED = { flop: 2, flip: 4 };
 const TURNED = { 90: 6, 180: 3, 270: 8 };
 
@@ -165,22 +174,24 @@ async function extracted(image: PhotonImage, { left, top, width, height }: Regio
   return image.crop(left, top, width, height);
 }
 
-/** Gives a result to a callback of Node's form. */
+/** Passes a result to a Node-style callback. */
 function tell<T>(result: Promise<T>, callback: (error: Error | null, result: never) => void): void {
   result.then((value) => callback(null, value as never), (error: Error) => (callback as (error: Error) => void)(error));
 }
 
-/** A picture and what is to be done to it. */
+/** An image and the operations on it. */
 export class Sharp {
   readonly #input: SharpInput;
-  /** What is to be done, in this order whatever the order of the calls was: one of each, the last that was asked for. */
+  /**
+   * The operations, executed in this order regardless of the order of the calls. Of each kind, the last call counts.
+   */
   #before: Region | undefined;
   #resize: ResizeOptions | undefined;
   #after: Region | undefined;
   #flip = false;
   #flop = false;
   #angle: 0 | 90 | 180 | 270 = 0;
-  /** Whether mirrors and turn come before all else. */
+  /** True if reflections and the rotation are applied first. */
   #turnsFirst = false;
   #format: string | undefined;
   #quality = 80;
@@ -206,7 +217,7 @@ export class Sharp {
     return { format: formatOf(bytes), width, height, ...(typeof this.#input !== "string" && { size: bytes.length }) };
   }
 
-  /** Facts of the picture as it was read. */
+  /** Returns information about the original image. */
   metadata(callback: (error: Error | null, metadata: Metadata) => void): this;
   metadata(): Promise<Metadata>;
   metadata(callback?: (error: Error | null, metadata: never) => void): this | Promise<Metadata> {
@@ -216,7 +227,7 @@ export class Sharp {
     return this;
   }
 
-  /** Gives it another size. Of several calls the last one counts, with the options of those before it that it does not name. */
+  /** Resizes the image. Of several calls, the last one counts; it inherits the options that it does not set. */
   resize(width?: number | ResizeOptions | null, height?: number | null, options: ResizeOptions = {}): this {
     const given = typeof width === "object" && width !== null ? { ...width } : { ...options, ...(width != null && { width }), ...(height != null && { height }) };
     for (const name of Object.keys(given) as (keyof ResizeOptions)[]) if (given[name] == null) delete given[name];
@@ -234,7 +245,7 @@ export class Sharp {
     return this;
   }
 
-  /** Cuts a part out: before the size is changed where it is asked for before `resize`, else after it. */
+  /** Crops the image: before resizing if it is called before `resize`, otherwise after it. */
   extract({ left, top, width, height }: Region): this {
     for (const [name, value] of Object.entries({ left, top, width, height })) {
       if (!Number.isInteger(value) || value < 0) throw new Error(`Expected integer between 0 and 100000000 for ${name} but received ${value} of type ${typeof value}`);
@@ -249,8 +260,8 @@ export class Sharp {
   }
 
   /**
-   * Turns it clockwise by a multiple of 90°: before it is cut or resized where it is asked for before that, else after it. Without an angle:
-   * as its EXIF data say, which every picture here is.
+   * Rotates the image clockwise by a multiple of 90°: before cropping or resizing if it is called before them,
+   * otherwise after them. Without an angle, uses the EXIF orientation, which is always applied here anyway.
    */
   rotate(angle?: number): this {
     if (angle === undefined || angle === null) return this;
@@ -260,13 +271,13 @@ export class Sharp {
     return this;
   }
 
-  /** Mirrors it top to bottom, just before it is turned. */
+  /** Mirrors the image top to bottom, directly before the rotation. */
   flip(flip = true): this {
     this.#flip = flip;
     return this;
   }
 
-  /** Mirrors it left to right, just before it is turned. */
+  /** Mirrors the image left to right, directly before the rotation. */
   flop(flop = true): this {
     this.#flop = flop;
     return this;
@@ -277,27 +288,27 @@ export class Sharp {
     return this;
   }
 
-  /** Writes PNG. */
+  /** Sets the output format to PNG. */
   png(_options?: object): this {
     return this.toFormat("png");
   }
 
-  /** Writes JPEG. */
+  /** Sets the output format to JPEG. */
   jpeg(options?: OutputOptions): this {
     return this.toFormat("jpeg", options);
   }
 
-  /** Writes WebP, without loss. */
+  /** Sets the output format to lossless WebP. */
   webp(_options?: object): this {
     return this.toFormat("webp");
   }
 
-  /** Writes GIF. */
+  /** Sets the output format to GIF. */
   gif(_options?: object): this {
     return this.toFormat("gif");
   }
 
-  /** Writes a format. */
+  /** Sets the output format. */
   toFormat(format: string | { id: string }, { quality }: OutputOptions = {}): this {
     const name = typeof format === "string" ? format.toLowerCase() : format.id;
     if (!(name in FORMATS)) throw new Error(`sharp-lite: format ${JSON.stringify(name)} is not written; use png, jpeg, webp or gif`);
@@ -307,7 +318,7 @@ export class Sharp {
     return this;
   }
 
-  /** Another one with the same input and steps. */
+  /** Returns a copy with the same input and operations. */
   clone(): Sharp {
     const other = new Sharp(this.#input);
     other.#before = this.#before;
@@ -343,7 +354,7 @@ export class Sharp {
     return { data, info: { format, width: image.width, height: image.height, size: data.length } };
   }
 
-  /** The written picture. */
+  /** Returns the encoded image. */
   toBuffer(callback: (error: Error | null, data: Buffer, info: OutputInfo) => void): this;
   toBuffer(options: { resolveWithObject: true }): Promise<{ data: Buffer; info: OutputInfo }>;
   toBuffer(options?: { resolveWithObject?: false }): Promise<Buffer>;
@@ -363,7 +374,7 @@ export class Sharp {
     return info;
   }
 
-  /** Writes a file, in the format that was asked for, else that of its name, else that of the input. */
+  /** Writes a file in the requested format, otherwise that of its name, otherwise that of the input. */
   toFile(path: string, callback: (error: Error | null, info: OutputInfo) => void): this;
   toFile(path: string): Promise<OutputInfo>;
   toFile(path: string, callback?: (error: Error | null, info: never) => void): this | Promise<OutputInfo> {
@@ -375,15 +386,15 @@ export class Sharp {
 }
 
 /**
- * A picture to work on. The options of sharp may be given; none of them is needed here.
+ * Creates an object for an image. The options of sharp are accepted and ignored.
  *
- * @throws For an input that is none. A file that is broken rejects where it is read.
+ * @throws An error for an invalid input. A broken file rejects when it is read.
  */
 function sharp(input: SharpInput, _options?: object | null): Sharp {
   return new Sharp(input);
 }
 
-/** The same as `new Sharp`, with the names of fits and kernels as its properties. */
+/** The same as `new Sharp`, with the names of fits and kernels as properties. */
 export default Object.assign(sharp, {
   fit: { cover: "cover", contain: "contain", fill: "fill", inside: "inside", outside: "outside" } as const,
   kernel: { nearest: "nearest", linear: "linear", cubic: "cubic", lanczos3: "lanczos3" } as const,

@@ -1,15 +1,15 @@
 /**
- * `slice-ansi`: some columns of a text.
+ * `slice-ansi`: returns a range of columns of a text.
  * @module
  */
 import { piecesOf } from "./pieces.js";
 import { Style } from "./style.js";
 
-/** The columns of a text; `crosses`: with a wide character across the right edge. */
+/** Returns a range of columns of a text; with `crosses`, includes a wide character across the right edge. */
 export function columnsOf(text: string, start: number, end: number, crosses: boolean): string {
   const style = new Style(true);
   let out = "";
-  // Escape sequences since the last character of the slice: they count once another one follows.
+  // Escape sequences since the last character of the slice, which are only used if another character follows.
   let passed = "";
   let shown = new Style(true);
   let hasBegun = false;
@@ -20,27 +20,27 @@ export function columnsOf(text: string, start: number, end: number, crosses: boo
       passed += piece.text;
       continue;
     }
-    // What shows nothing, such as a tab or a joiner that stands alone, counts as one here.
+    // An invisible character, such as a tab or a separate joiner, counts as one column here.
     const width = Math.max(1, piece.width);
     if (column >= end || (!crosses && column + width > end)) return out + shown.close();
     if (column >= start) {
       out += (hasBegun ? passed : style.open()) + piece.text;
-      // The same as at the last character, unless something has passed since.
+      // The style is that of the last character, unless sequences have followed it.
       if (!hasBegun || passed !== "") shown = style.copy();
       hasBegun = true;
     }
     passed = "";
     column += width;
   }
-  // What stands behind a text that ends before the slice does belongs to it.
+  // If the text ends before the slice does, the sequences at its end belong to the slice.
   if (column >= end || !hasBegun) return out + shown.close();
   return out + passed + style.close();
 }
 
 /**
- * The columns of `text` from `start` to `end`, the end not included. What holds where the slice begins is opened, and what
- * is open at its end is closed. A wide character across the left edge is left out; across the right edge it is kept. Takes
- * time linear in the text.
+ * Returns the columns of `text` from `start` to `end`, exclusive. Styles that are active at the start are restored, and
+ * closed at the end. A wide character across the left edge is omitted; across the right edge it is kept. Runs in linear
+ * time.
  *
  * @param end - Default: the end of the text.
  */

@@ -1,13 +1,13 @@
 /**
- * `strip-ansi`: a text without its escape sequences.
+ * `strip-ansi`: removes the escape sequences from a text.
  * @module
  */
 import { stripEscapes } from "./escapes.js";
 
 /**
- * `text` without escape sequences; line ends and other controls stay.
+ * Returns `text` without escape sequences; line ends and other controls are kept.
  *
- * @throws TypeError when `text` is not a string.
+ * @throws TypeError if `text` is not a string.
  */
 export default function stripAnsi(text: string): string {
   if (typeof text !== "string") throw new TypeError(`Expected a \`string\`, got \`${typeof text}\``);

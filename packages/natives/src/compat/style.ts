@@ -1,36 +1,36 @@
 /**
- * The graphic state and the link that a row of text leaves open.
+ * The styles and the link that are active at a position of a text.
  * @module
  */
 
-/** An attribute that is set: what sets it again and what takes it back. */
+/** An active attribute, with the sequences that set and reset it. */
 interface Attribute {
-  /** Two attributes of one kind replace each other. */
+  /** Attributes of the same kind replace each other. */
   readonly kind: string;
   readonly open: string;
-  /** The parameter that ends it. */
+  /** The parameter that resets it. */
   readonly end: number;
 }
 
-/** Modifiers by parameter, and the parameter that ends each. */
+/** The parameters of modifiers, each with the parameter that resets it. */
 const MODIFIER_ENDS: Readonly<Record<number, number>> = {
   1: 22, 2: 22, 3: 23, 4: 24, 5: 25, 6: 25, 7: 27, 8: 28, 9: 29, 21: 24, 51: 54, 52: 54, 53: 55,
 };
 
-/** Extended colours by parameter, and the parameter that ends each. */
+/** The parameters of extended colours, each with the parameter that resets it. */
 const COLOUR_ENDS: Readonly<Record<number, number>> = { 38: 39, 48: 49, 58: 59 };
 
 const SGR = /^(?:\x1b\[|\x9b)([\d;:]*)m$/;
 const LINK = /^\x1b\]8;([^;]*);(.*?)(?:\x07|\x1b\\|\x9c)$/;
 
-/** What a sequence does to the state. */
+/** The effect of a sequence. */
 type Change =
   | { readonly set: Attribute }
   | { readonly end: number }
   | { readonly reset: true }
   | { readonly unknown: Attribute };
 
-/** The colour that a parameter from 30 on names by itself. */
+/** Returns the colour of a single parameter from 30 on. */
 function plainColour(parameter: number): Attribute | undefined {
   const open = `\x1b[${parameter}m`;
   if ((parameter >= 30 && parameter <= 37) || (parameter >= 90 && parameter <= 97)) return { kind: "39", open, end: 39 };
@@ -38,14 +38,14 @@ function plainColour(parameter: number): Attribute | undefined {
   return undefined;
 }
 
-/** How many parameters behind `38`, `48` or `58` belong to it; 0 where they make no colour. */
+/** Returns the number of parameters after `38`, `48` or `58` that belong to it; 0 if they are not a colour. */
 function colourLength(parameters: readonly string[], at: number): number {
   const count = parameters[at + 1] === "5" ? 2 : parameters[at + 1] === "2" ? 4 : 0;
   const rest = parameters.slice(at + 1, at + 1 + count);
   return rest.length === count && rest.every((part) => /^\d+$/.test(part)) ? count : 0;
 }
 
-/** Parameters that end attributes. */
+/** The parameters that reset attributes. */
 const ENDS: ReadonlySet<number> = new Set([...Object.values(MODIFIER_ENDS), ...Object.values(COLOUR_ENDS)]);
 
 function changesOf(sequence: string): Change[] {
@@ -61,7 +61,7 @@ function changesOf(sequence: string): Change[] {
         continue;
       }
       const length = colourLength(parameters, at);
-      // What follows belongs to a colour that nobody can read.
+      // The following parameters belong to an invalid colour.
       if (length === 0) return changes;
       changes.push({ set: { kind: String(end), open: `\x1b[${parameters.slice(at, at + 1 + length).join(";")}m`, end } });
       at += length;
@@ -79,18 +79,18 @@ function changesOf(sequence: string): Change[] {
   return changes;
 }
 
-/** The attributes and the link that are open at a place of a text. */
+/** The attributes and the link that are active at a position of a text. */
 export class Style {
   readonly #keepsUnknown: boolean;
   #attributes: readonly Attribute[] = [];
   #link: { readonly parameters: string; readonly target: string } | undefined;
 
-  /** Opens nothing. `keepsUnknown`: parameters that nobody knows are attributes that only a reset ends. */
+  /** Creates an empty style. With `keepsUnknown`, unknown parameters are attributes that only a full reset removes. */
   constructor(keepsUnknown = false) {
     this.#keepsUnknown = keepsUnknown;
   }
 
-  /** Takes what an escape sequence does. One that is neither SGR nor a link changes nothing. */
+  /** Applies an escape sequence. Only SGR and links have an effect. */
   apply(sequence: string): void {
     const link = LINK.exec(sequence);
     if (link) {
@@ -112,7 +112,7 @@ export class Style {
     }
   }
 
-  /** What holds now, whatever is applied later. */
+  /** Returns a copy, which later sequences do not change. */
   copy(): Style {
     const copy = new Style(this.#keepsUnknown);
     copy.#attributes = this.#attributes;
@@ -120,19 +120,19 @@ export class Style {
     return copy;
   }
 
-  /** The sequences that take back everything that is open, the newest first. */
+  /** Returns the sequences that reset everything active, the newest first. */
   close(): string {
     const ends = this.#attributes.map((attribute) => `\x1b[${attribute.end}m`).reverse();
     return (this.#link ? "\x1b]8;;\x07" : "") + ends.join("");
   }
 
-  /** The sequences that open it again. */
+  /** Returns the sequences that restore this style. */
   open(): string {
     const link = this.#link ? `\x1b]8;${this.#link.parameters};${this.#link.target}\x07` : "";
     return this.#attributes.map((attribute) => attribute.open).join("") + link;
   }
 
-  /** The part of it that `sequences`, which follow at once, leave as it is. */
+  /** Returns the part of the style that the directly following `sequences` do not change. */
   without(sequences: readonly string[]): Style {
     const rest = this.copy();
     for (const sequence of sequences) {

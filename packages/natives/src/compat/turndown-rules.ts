@@ -1,56 +1,56 @@
 /**
- * The rules of turndown: CommonMark, as its options say.
+ * The rules of turndown: CommonMark, according to the options.
  * @module
  */
 import { type AnyNode, escapeMarkdown, trimLineEnds } from "./turndown-text.js";
 
-/** The elements that a rule is for: names in small letters, or a function. */
+/** The elements that a rule applies to: lower-case names, or a function. */
 export type Filter = string | readonly string[] | ((node: AnyNode, options: Options) => unknown);
 
-/** Makes the Markdown of an element; `content` is that of its children. */
+/** Returns the Markdown of an element; `content` is the Markdown of its children. */
 export type Replacement = (content: string, node: AnyNode, options: Options) => string;
 
-/** The Markdown of some elements. */
+/** A rule that converts some elements. */
 export interface Rule {
-  /** The elements. */
+  /** The elements that the rule applies to. */
   filter?: Filter;
-  /** Their Markdown. */
+  /** Returns their Markdown. */
   replacement?: Replacement;
-  /** What stands at the end of the result. */
+  /** Returns a text for the end of the result. */
   append?: (options: Options) => string;
 }
 
 /** The options, with turndown's names and defaults. */
 export interface Options {
-  /** `setext` underlines headings of the first two levels. Default `setext`. */
+  /** The style of headings; `setext` underlines the first two levels. Default `setext`. */
   headingStyle?: "setext" | "atx";
-  /** A thematic break. Default `* * *`. */
+  /** The text of a thematic break. Default `* * *`. */
   hr?: string;
-  /** A line break within a paragraph. Default two blanks. */
+  /** The end of a line with a line break. Default: two spaces. */
   br?: string;
-  /** The mark of list items. Default `*`. */
+  /** The marker of list items. Default `*`. */
   bulletListMarker?: "-" | "+" | "*";
-  /** The form of code blocks. Default `indented`. */
+  /** The style of code blocks. Default `indented`. */
   codeBlockStyle?: "indented" | "fenced";
-  /** A fence. Default three backticks. */
+  /** The fence of code blocks. Default: three backticks. */
   fence?: "```" | "~~~";
-  /** The mark of emphasis. Default `_`. */
+  /** The marker of emphasis. Default `_`. */
   emDelimiter?: "_" | "*";
-  /** The mark of strong emphasis. Default `**`. */
+  /** The marker of strong emphasis. Default `**`. */
   strongDelimiter?: "**" | "__";
-  /** The place of addresses: beside the text, or at the end. Default `inlined`. */
+  /** The position of URLs: next to the link text, or at the end. Default `inlined`. */
   linkStyle?: "inlined" | "referenced";
-  /** The form of references. Default `full`. */
+  /** The style of references. Default `full`. */
   linkReferenceStyle?: "full" | "collapsed" | "shortcut";
-  /** Blanks in `code` are kept. Default false. */
+  /** Keep spaces in `code`. Default false. */
   preformattedCode?: boolean;
-  /** The Markdown of elements that show nothing. Default none, or an empty line for blocks. */
+  /** Converts blank elements. Default: nothing, or an empty line for blocks. */
   blankReplacement?: Replacement;
-  /** The Markdown of elements that are kept. Default their HTML. */
+  /** Converts kept elements. Default: their HTML. */
   keepReplacement?: Replacement;
-  /** The Markdown of elements that no rule is for. Default that of their children. */
+  /** Converts elements without a rule. Default: the Markdown of their children. */
   defaultReplacement?: Replacement;
-  /** The rules by name. Default those of CommonMark. */
+  /** The rules by name. Default: those of CommonMark. */
   rules?: Record<string, Rule>;
 }
 
@@ -68,7 +68,7 @@ const isCodeBlock = (node: AnyNode): boolean => node.nodeName === "PRE" && node.
 const isLink = (node: AnyNode): boolean => node.nodeName === "A" && Boolean(node.getAttribute("href"));
 const longestRun = (text: string, run: RegExp): number => (text.match(run) ?? []).reduce((most, { length }) => Math.max(most, length), 0);
 
-/** The numbers of the items of lists, made once for each list. */
+/** The numbers of list items, computed once per list. */
 const numbers = new WeakMap<object, Map<object, number>>();
 
 function numberOf(item: AnyNode): number {
@@ -80,7 +80,7 @@ function numberOf(item: AnyNode): number {
   return list.get(item)!;
 }
 
-/** The rules for links whose addresses stand at the end. */
+/** Returns the rule for links whose URLs are at the end. */
 function references(): Rule & { references: string[] } {
   return {
     references: [],
@@ -100,7 +100,7 @@ function references(): Rule & { references: string[] } {
   };
 }
 
-/** The rules of CommonMark, in the order in which they are asked. */
+/** Returns the rules of CommonMark, in the order in which they are tried. */
 export const commonmark = (): Record<string, Rule> => ({
   paragraph: { filter: "p", replacement: block },
   lineBreak: { filter: "br", replacement: (_, __, { br }) => `${br}\n` },

@@ -1,9 +1,9 @@
 /**
- * The texts of turndown: escapes, and the blanks of a page.
+ * Text processing for turndown: escapes, and the whitespace of a page.
  * @module
  */
 
-/** A node of any DOM: ours, or one that the caller made. */
+/** A node of any DOM: the built-in one, or one of the caller. */
 export type AnyNode = any;
 
 const names = (list: string): ReadonlySet<string> => new Set(list.toUpperCase().split(" "));
@@ -19,7 +19,7 @@ export const isBlock = (node: AnyNode): boolean => BLOCKS.has(node.nodeName.toUp
 const isVoid = (node: AnyNode): boolean => VOIDS.has(node.nodeName.toUpperCase());
 const isMeant = (node: AnyNode): boolean => isVoid(node) || MEANT.has(node.nodeName.toUpperCase());
 
-/** Returns whether a node shows nothing: it holds blanks alone, and nothing that says something by being there. */
+/** Returns whether a node is blank: it contains only whitespace, and no element that is meaningful without content. */
 export function isBlank(node: AnyNode): boolean {
   if (node.nodeType === 3 || node.nodeType === 4) return !/\S/.test(node.nodeValue);
   if (isMeant(node)) return false;
@@ -27,7 +27,7 @@ export function isBlank(node: AnyNode): boolean {
   return true;
 }
 
-/** Puts a backslash before what Markdown would read. */
+/** Escapes the characters that have a meaning in Markdown. */
 export function escapeMarkdown(text: string): string {
   return text
     .replace(/[\\*`[\]_]/g, "\\$&")
@@ -35,7 +35,7 @@ export function escapeMarkdown(text: string): string {
     .replace(/^(\d+)\. /, "$1\\. ");
 }
 
-/** The blanks at both ends of a text, those of ASCII apart from the others. Of blanks alone all are leading. */
+/** The whitespace at both ends of a text, ASCII separate from the rest. In a blank text, all of it is leading. */
 export interface Edges {
   leading: string;
   leadingAscii: string;
@@ -47,7 +47,7 @@ export interface Edges {
 
 const ASCII = /[ \t\r\n]/;
 
-/** Cuts the blanks off a text. Linear. */
+/** Returns the whitespace at both ends of a text. Runs in linear time. */
 export function edgeWhitespace(text: string): Edges {
   const leading = text.slice(0, text.length - text.trimStart().length);
   const trailing = leading.length === text.length ? "" : text.slice(text.trimEnd().length);
@@ -65,10 +65,10 @@ export function edgeWhitespace(text: string): Edges {
   };
 }
 
-/** A piece of a page in reading order: a text, something that stands among the words, or the end of a line. */
+/** A piece of a page in document order: a text, an inline object, or the end of a line. */
 type Piece = { text: AnyNode } | "object" | "break";
 
-/** Reads a page piece by piece, and takes comments away. */
+/** Yields the pieces of a page, and removes comments. */
 function* pieces(parent: AnyNode, isPre: (node: AnyNode) => boolean): Generator<Piece> {
   for (let node = parent.firstChild, next; node; node = next) {
     next = node.nextSibling;
@@ -90,12 +90,12 @@ function* pieces(parent: AnyNode, isPre: (node: AnyNode) => boolean): Generator<
 }
 
 /**
- * Leaves of the blanks what a browser shows (CSS Text, white space processing): one of each run, none at the beginning and the end of a
- * line. Beside an object, a picture say, they stay.
+ * Collapses whitespace like a browser (CSS Text, white space processing): each run becomes one space, and none is left
+ * at the beginning and the end of a line. Next to an inline object, such as an image, spaces are kept.
  */
 export function collapseBlanks(root: AnyNode, isPre: (node: AnyNode) => boolean): void {
   if (isPre(root)) return;
-  /** The text that ends what was read of the line; none at its beginning and behind an object. */
+  /** The last text of the current line so far; none at its beginning and after an object. */
   let end: AnyNode = null;
   let afterObject = false;
   const trimEnd = (): void => {
@@ -124,7 +124,7 @@ export function collapseBlanks(root: AnyNode, isPre: (node: AnyNode) => boolean)
   if (end && !end.data) end.parentNode.removeChild(end);
 }
 
-/** The blanks that belong before and behind the Markdown of an inline element, but for those that stand there already. */
+/** Returns the whitespace to add before and after the Markdown of an inline element, without what is there already. */
 export function flankingWhitespace(node: AnyNode, preformattedCode: boolean): { leading: string; trailing: string } {
   if (node.isBlock || (preformattedCode && node.isCode)) return { leading: "", trailing: "" };
   const edges = edgeWhitespace(node.textContent);
@@ -139,7 +139,7 @@ export function flankingWhitespace(node: AnyNode, preformattedCode: boolean): { 
   };
 }
 
-/** Line breaks around a text are counted: of two neighbours the more hold, two at most. */
+/** Joins two pieces. Of the line breaks between them, the larger number is used, at most two. */
 export function join(pieces: string[], piece: string): void {
   const tail = pieces.pop() ?? "";
   const before = trimLineEnds(tail, "end");
@@ -150,7 +150,7 @@ export function join(pieces: string[], piece: string): void {
   if (behind) pieces.push(behind);
 }
 
-/** Cuts line feeds off. Linear, unlike a pattern that ends with `$`. */
+/** Removes line feeds at one end. Runs in linear time, unlike a pattern that ends with `$`. */
 export function trimLineEnds(text: string, side: "start" | "end" | "both"): string {
   let [from, to] = [0, text.length];
   if (side !== "end") while (text[from] === "\n") from++;

@@ -1,12 +1,13 @@
 /**
- * `turndown`: HTML → Markdown by rules that a program can change. The page is read natively; nodes of any DOM are taken too.
+ * `turndown`: converts HTML to Markdown with rules that a program can change. Pages are parsed natively; nodes of any
+ * DOM are accepted too.
  * @module
  */
 import { HtmlElement } from "./html-node.js";
 import { type Filter, type Options as AllOptions, type Replacement as AnyReplacement, type Rule as AnyRule, commonmark } from "./turndown-rules.js";
 import { type AnyNode, type Edges, collapseBlanks, edgeWhitespace, escapeMarkdown, flankingWhitespace, isBlank, isBlock, join } from "./turndown-text.js";
 
-/** Rules in the order in which they are asked. */
+/** The rules in the order in which they are tried. */
 class Rules {
   readonly array: AnyRule[];
   readonly blankRule: AnyRule;
@@ -55,7 +56,7 @@ function fits(rule: AnyRule, node: AnyNode, options: AllOptions): boolean {
   throw new TypeError("turndown: the filter of a rule must be a string, an array or a function");
 }
 
-/** The options when none are given. */
+/** Returns the default options. */
 const defaults = (): AllOptions => ({
   rules: commonmark(),
   headingStyle: "setext",
@@ -75,11 +76,11 @@ const defaults = (): AllOptions => ({
 });
 
 /**
- * Turns HTML into Markdown, with turndown's options, rules and defaults.
+ * Converts HTML to Markdown, with turndown's options, rules and defaults.
  *
- * Of a page that is given as text the nodes that filters and replacements get are of a small DOM of our own: it looks, moves and
- * removes (`getAttribute`, `closest`, `querySelector`, `textContent`, `outerHTML`, `nextSibling`, …). Elements nested deeper than
- * 256 are flattened into the 256th, so that no page ends the call.
+ * If the page is a text, filters and replacements receive the nodes of a small built-in DOM, which can be read, and in
+ * which nodes can be moved and removed (`getAttribute`, `closest`, `querySelector`, `textContent`, `outerHTML`,
+ * `nextSibling`, …). Elements nested deeper than 256 levels are flattened, so that every page can be converted.
  *
  * @example
  * ```js
@@ -90,13 +91,13 @@ const defaults = (): AllOptions => ({
  * ```
  */
 class TurndownService {
-  /** The options in force. */
+  /** The current options. */
   readonly options: AllOptions;
-  /** The rules in force. */
+  /** The current rules. */
   readonly rules: Rules;
-  /** The class itself, for `import { default as … }` of compiled TypeScript. @internal */
+  /** The class itself, for `import { default as … }` in compiled TypeScript. @internal */
   static default: typeof TurndownService;
-  /** The blanks at the ends of a text. @internal */
+  /** Returns the whitespace at the ends of a text. @internal */
   static readonly edgeWhitespace: (text: string) => Edges = edgeWhitespace;
 
   constructor(options: TurndownService.Options = {}) {
@@ -105,7 +106,7 @@ class TurndownService {
   }
 
   /**
-   * The Markdown of a page, or of a node of any DOM, which is not changed.
+   * Returns the Markdown of a page, or of a node of any DOM, which is not changed.
    * @throws `TypeError` for anything else.
    */
   turndown(html: string | TurndownService.Node): string {
@@ -118,25 +119,25 @@ class TurndownService {
     return pieces.join("").replace(/^[\t\r\n]+/, "").trimEnd();
   }
 
-  /** Adds a rule that is asked before those that are there. */
+  /** Adds a rule that is tried before the existing ones. */
   addRule(key: string, rule: TurndownService.Rule): this {
     this.rules.add(key, rule);
     return this;
   }
 
-  /** Keeps elements as HTML, unless another rule is for them. */
+  /** Keeps elements as HTML, unless another rule applies to them. */
   keep(filter: TurndownService.Filter): this {
     this.rules.keep(filter);
     return this;
   }
 
-  /** Removes elements with all that they hold, unless another rule is for them. */
+  /** Removes elements with their content, unless another rule applies to them. */
   remove(filter: TurndownService.Filter): this {
     this.rules.remove(filter);
     return this;
   }
 
-  /** Lets plugins change the service. */
+  /** Applies plugins, which can change the service. */
   use(plugins: TurndownService.Plugin | readonly TurndownService.Plugin[]): this {
     for (const plugin of Array.isArray(plugins) ? plugins : [plugins]) {
       if (typeof plugin !== "function" && !Array.isArray(plugin)) throw new TypeError("turndown: a plugin must be a function or an array of functions");
@@ -146,7 +147,7 @@ class TurndownService {
     return this;
   }
 
-  /** Escapes what Markdown would read in a text; may be replaced. */
+  /** Escapes the characters of a text that have a meaning in Markdown. Can be replaced. */
   escape(text: string): string {
     return escapeMarkdown(text);
   }
@@ -172,10 +173,10 @@ class TurndownService {
   }
 }
 
-/** The node whose children are converted: of a text what was read, else a copy. */
+/** Returns the node whose children are converted: for a text the parsed page, otherwise a copy of the node. */
 function rootOf(html: string | TurndownService.Node): AnyNode {
   if (typeof html === "string") {
-    // An element of its own keeps everything in one place: else a page's head and body are apart.
+    // A wrapper element keeps everything together; otherwise the head and the body of a page would be separate.
     const page = HtmlElement.read(`<x-turndown>${html}`);
     return page.querySelector("x-turndown") ?? page;
   }
@@ -186,17 +187,17 @@ function rootOf(html: string | TurndownService.Node): AnyNode {
 namespace TurndownService {
   /** The options, with turndown's names and defaults. */
   export type Options = AllOptions;
-  /** The Markdown of some elements. */
+  /** A rule that converts some elements. */
   export type Rule = AnyRule;
-  /** The elements that a rule is for. */
+  /** The elements that a rule applies to. */
   export type Filter = import("./turndown-rules.js").Filter;
-  /** Makes the Markdown of an element. */
+  /** Returns the Markdown of an element. */
   export type Replacement = AnyReplacement;
   /** Changes a service. */
   export type Plugin = (service: TurndownService) => void;
   /** A node of any DOM. */
   export interface Node {
-    /** 1, 9 or 11: an element, a document, a fragment. */
+    /** The type: 1 for an element, 9 for a document, 11 for a fragment. */
     readonly nodeType: number;
     /** Copies the node. */
     cloneNode(deep?: boolean): unknown;

@@ -1,5 +1,5 @@
 /**
- * `wrap-ansi`: a text in lines of at most some columns.
+ * `wrap-ansi`: wraps a text to a number of columns.
  * @module
  */
 import { hasEscape } from "./escapes.js";
@@ -9,18 +9,18 @@ import { Style } from "./style.js";
 
 /** The options of `wrapAnsi`. */
 export interface Options {
-  /** Breaks words that are longer than a line. Default false. */
+  /** Break words that are longer than a line. Default false. */
   readonly hard?: boolean;
-  /** Breaks at blanks; else wherever a line is full. Default true. */
+  /** Break at spaces; otherwise wherever a line is full. Default true. */
   readonly wordWrap?: boolean;
-  /** Takes blanks away at both ends of a line that was made. Default true. */
+  /** Remove spaces at both ends of wrapped lines. Default true. */
   readonly trim?: boolean;
 }
 
-/** The columns between two stops of a tab. */
+/** The number of columns between two tab stops. */
 const TAB = 8;
 
-/** A line that is being made. */
+/** A line under construction. */
 interface Row {
   readonly pieces: Piece[];
   width: number;
@@ -33,7 +33,7 @@ interface Word {
 
 const BLANK: Piece = { text: " ", width: 1, isEscape: false };
 
-/** Words between single blanks: two blanks in a row have an empty word between them. */
+/** Splits a line at single spaces; two consecutive spaces have an empty word between them. */
 function wordsOf(line: string): Word[] {
   const words: Piece[][] = [[]];
   for (const piece of piecesOf(line)) {
@@ -47,13 +47,13 @@ function wordsOf(line: string): Word[] {
       width += piece.width;
       if (piece.isEscape) escapes++;
     }
-    // An escape sequence within a cluster does not part it on the screen.
+    // An escape sequence within a cluster does not split it on the screen.
     const isParted = escapes > 0 && width > 1 && pieces.some((piece) => piece.width !== piece.text.length && !piece.isEscape);
     return { pieces, width: isParted ? stringWidth(pieces.map((piece) => piece.text).join("")) : width };
   });
 }
 
-/** The rows of one line of the text. */
+/** Returns the rows of one line of the text. */
 function layOut(line: string, columns: number, hard: boolean, wordWrap: boolean, trim: boolean): Row[] {
   const rows: Row[] = [{ pieces: [], width: 0 }];
   const last = (): Row => rows[rows.length - 1] as Row;
@@ -69,7 +69,7 @@ function layOut(line: string, columns: number, hard: boolean, wordWrap: boolean,
       last().width += piece.width;
       if (last().width === columns && !piece.isEscape && index < word.pieces.length - 1) begin();
     });
-    // A row without anything to see belongs to the one above.
+    // A row without visible content is merged with the previous one.
     const end = last();
     const above = rows[rows.length - 2];
     if (end.width === 0 && end.pieces.length > 0 && above) {
@@ -89,7 +89,7 @@ function layOut(line: string, columns: number, hard: boolean, wordWrap: boolean,
     }
     const { width } = last();
     if (hard && wordWrap && word.width > columns) {
-      // On a row of its own where that takes fewer breaks.
+      // The word starts on a new row if that needs fewer breaks.
       const room = columns - width;
       const breaksHere = 1 + Math.floor((word.width - room - 1) / columns);
       const breaksBelow = Math.floor((word.width - 1) / columns);
@@ -108,7 +108,7 @@ function layOut(line: string, columns: number, hard: boolean, wordWrap: boolean,
   return rows;
 }
 
-/** Takes the blanks away that a row begins with. */
+/** Removes the spaces at the beginning of a row. */
 function trimStart(row: Row): void {
   let count = 0;
   for (let piece = row.pieces[0]; piece && piece.text.trim() === "" && !piece.isEscape; piece = row.pieces[count]) {
@@ -118,7 +118,7 @@ function trimStart(row: Row): void {
   if (count > 0) row.pieces.splice(0, count);
 }
 
-/** Takes the blanks away that stand behind the last thing to see, and those between there and escape sequences. */
+/** Removes the spaces after the last visible character, including those between escape sequences. */
 function trimEnd(row: Row): void {
   let isAtEnd = true;
   let isDone = false;
@@ -132,7 +132,7 @@ function trimEnd(row: Row): void {
   row.pieces.splice(0, Infinity, ...kept.reverse());
 }
 
-/** Tabs as blanks up to the next stop. */
+/** Replaces tabs by spaces up to the next tab stop. */
 function expandTabs(line: string): string {
   if (!line.includes("\t")) return line;
   const [first = "", ...parts] = line.split("\t");
@@ -146,13 +146,13 @@ function expandTabs(line: string): string {
   return out;
 }
 
-/** The text of the rows of a line, each of which opens and closes what holds in it. */
+/** Returns the text of the rows of a line; each row opens and closes its styles. */
 function write(rows: readonly Row[]): string {
   const style = new Style();
   let out = "";
   rows.forEach((row, index) => {
     if (index > 0) {
-      // An empty row has opened nothing.
+      // An empty row has not opened any style.
       out += ((rows[index - 1] as Row).pieces.length > 0 ? style.close() : "") + "\n";
       if (row.pieces.length > 0) {
         const end = row.pieces.findIndex((piece) => !piece.isEscape);
@@ -169,16 +169,16 @@ function write(rows: readonly Row[]): string {
 }
 
 /**
- * Wraps `text` into lines of at most `columns` columns. Styles and links are closed at the end of each line that was made and opened
- * again on the next; what is open at a line end of the text stays open. Tabs become blanks, and `\r\n` becomes `\n`. Takes time
- * linear in the text.
+ * Wraps `text` into lines of at most `columns` columns. At each inserted break, styles and links are closed and opened
+ * again on the next line; at a line end of the text, they stay open. Tabs become spaces, and `\r\n` becomes `\n`. Runs
+ * in linear time.
  */
 export default function wrapAnsi(text: string, columns: number, options: Options = {}): string {
   const { hard = false, wordWrap = true, trim = true } = options;
   const lines = String(text).normalize().replaceAll("\r\n", "\n").split("\n").map(expandTabs);
   const wrapped = lines.map((line) => {
     if (trim && line.trim() === "") return "";
-    // A line that fits, and that nothing has to be taken from.
+    // The line fits, and nothing has to be removed.
     if (!hasEscape(line) && line.length <= columns && /^[!-~](?:[ -~]*[!-~])?$/.test(line)) return line;
     const rows = layOut(line, columns, hard, wordWrap, trim);
     if (trim) rows.forEach(trimEnd);

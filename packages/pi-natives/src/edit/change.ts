@@ -1,9 +1,9 @@
 /**
- * The change of one file, before any file is read.
+ * The change of one file, parsed before any file is read.
  * @module
  */
 
-/** An edit that cannot be made; the message is for the model. */
+/** The error of an edit that cannot be applied, with a message for the model. */
 export class EditError extends Error {}
 
 /** The change of one file. */
@@ -15,32 +15,32 @@ export interface Change {
   moveTo?: string;
   /** The version that the change was written for. */
   tag?: string;
-  /** Texts that the change adds, for rules that look at them. */
+  /** The text that the change adds, for rules that check it. */
   added: string;
-  /** Makes the change in the current text, whose lines end with line feeds. */
+  /** Applies the change to the current text, whose lines end with line feeds. */
   apply(text: string, context: ChangeContext): string;
 }
 
 /** The context in which a change is applied. */
 export interface ChangeContext {
-  /** Finds a text that differs a little. */
+  /** True if similar texts match. */
   fuzzy: boolean;
-  /** The text of the version that the change was written for; the current text if that is it. */
+  /** The text of the version that the change was written for, which may be the current text. */
   base: string;
   /** The lines that the model has seen; undefined if all may be changed. */
   seen: ReadonlySet<number> | undefined;
-  /** Texts that were cut, by name. */
+  /** Cut texts, by name. */
   registers: Map<string, string[]>;
 }
 
-/** The lines of a text without the empty one after the last line end. */
+/** Returns the lines of a text, without the empty one after the last line end. */
 export function linesOf(text: string): string[] {
   const lines = text.split("\n");
   if (lines.at(-1) === "") lines.pop();
   return lines;
 }
 
-/** A text of lines; it ends with a line feed if `like` does, or is empty. */
+/** Joins lines to a text, which ends with a line feed if `like` does or is empty. */
 export function textOf(lines: readonly string[], like: string): string {
   return lines.join("\n") + (lines.length > 0 && (like === "" || like.endsWith("\n")) ? "\n" : "");
 }

@@ -3,7 +3,7 @@
  * @module
  */
 
-/** The forms of an edit. */
+/** The modes of the edit tool. */
 export const EDIT_MODES = ["replace", "patch", "apply_patch", "hashline", "sloppy"] as const;
 
 const DESCRIPTIONS: Record<(typeof EDIT_MODES)[number], string> = {

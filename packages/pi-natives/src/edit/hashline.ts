@@ -1,9 +1,9 @@
 /**
- * Lines with numbers, and the tag of a text by which an edit says which version it means.
+ * Numbered lines, and the tag that identifies the version of a text in an edit.
  * @module
  */
 
-/** The text that is hashed: line ends and blanks at the ends of lines do not count. */
+/** Returns the text to hash, in which line ends and trailing whitespace do not count. */
 const normalized = (text: string) => text.replace(/[^\S\n]+(?=\n|$)/g, "");
 
 /** Returns the tag of a text: 4 hexadecimal digits. */
@@ -25,7 +25,7 @@ export function hashlineFormatNumberedLines(text: string, startLine?: number | n
 
 const NOTICE = /^\[.*\b(?:Showing lines|more lines?)\b.*\]$/;
 
-/** Returns whether a row says that a text was cut. */
+/** Returns whether a row is the note that a text was truncated. */
 export function hashlineIsReadTruncationNotice(line: string): boolean {
   return NOTICE.test(line.trim());
 }
@@ -33,20 +33,23 @@ export function hashlineIsReadTruncationNotice(line: string): boolean {
 const NUMBERED = /^[ *+-]?\d+:/;
 const HEADER = /^\[[^\]\n]+#[0-9A-Fa-f]{4}\]$/;
 
-/** Removes headers and line numbers from rows that were copied from a display; rows are unchanged unless all of them are numbered. */
+/**
+ * Removes headers and line numbers from rows that were copied from a read. Unless all rows are numbered, they stay
+ * unchanged.
+ */
 export function hashlineStripPrefixes(lines: string[]): string[] {
   const rows = lines.filter((line) => !HEADER.test(line));
   const filled = rows.filter((line) => line.trim() !== "");
   return filled.length > 0 && filled.every((line) => NUMBERED.test(line)) ? rows.map((line) => line.replace(NUMBERED, "")) : lines;
 }
 
-/** The number of operations of one form in a patch. */
+/** The number of operations of one kind in a patch. */
 export interface HashlineOpCount {
   label: string;
   count: number;
 }
 
-/** Counts the operations of a patch by their form, such as `PUT N.=M:`; empty for a text without any. */
+/** Counts the operations of a patch by kind, such as `PUT N.=M:`; empty for a text without operations. */
 export function hashlineCountOps(input: string): HashlineOpCount[] {
   const counts = new Map<string, number>();
   for (const line of input.split("\n")) {

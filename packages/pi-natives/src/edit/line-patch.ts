@@ -1,23 +1,23 @@
 /**
- * Patches that name lines by their numbers.
+ * Patches that identify lines by their numbers.
  * @module
  */
 import { diffLineRuns } from "../diffs.js";
 import { type Change, type ChangeContext, EditError, linesOf, textOf } from "./change.js";
 
-/** Lines `start` to `end`, from 0 and without the end; an empty range is a gap. */
+/** The lines from `start` to `end`, exclusive, counted from 0; an empty range is an insertion point. */
 interface Range {
   start: number;
   end: number;
 }
 
 interface Operation {
-  /** The line of the patch, for errors. */
+  /** The line of the patch, for error messages. */
   row: string;
   kind: "put" | "cut";
   /** The lines that are replaced; undefined for the end of the file. */
   range: Range | undefined;
-  /** The new lines; undefined where a cut text is pasted. */
+  /** The new lines; undefined if a cut text is pasted. */
   body: string[] | undefined;
   /** The name of the text that is cut or pasted. */
   register: string;
@@ -38,7 +38,7 @@ function operation(row: string): Operation {
   return { row, kind: verb === "PUT" ? "put" : "cut", range, body: colon ? [] : undefined, register };
 }
 
-/** Reads a patch. */
+/** Parses a patch. */
 export function parseLinePatch(input: string): Change[] {
   const changes: (Change & { operations: Operation[] })[] = [];
   for (const row of input.split("\n")) {
@@ -62,7 +62,9 @@ export function parseLinePatch(input: string): Change[] {
   return changes;
 }
 
-/** The line numbers of the current text by those of the version that the patch was written for; lines that changed are absent. */
+/**
+ * Maps line numbers of the version that the patch was written for to those of the current text, without changed lines.
+ */
 function movedLines(base: string, text: string): Map<number, number> {
   const moved = new Map<number, number>();
   let [old, now] = [0, 0];
@@ -110,7 +112,7 @@ function applyOperations(operations: Operation[], text: string, { base, seen, re
     if (!lines) throw new EditError(`"${each.row}": nothing was cut${each.register && ` as @${each.register}`} before. To write new lines, end it with ":".`);
     return { ...range, lines, row: each.row };
   });
-  // Stable, so that insertions at one place keep their order.
+  // The sort is stable, so that insertions at the same position keep their order.
   const sorted = hunks.map((hunk, order) => ({ ...hunk, order })).sort((a, b) => a.start - b.start || a.end - b.end || a.order - b.order);
   const result: string[] = [];
   let at = 0;

@@ -1,5 +1,5 @@
 /**
- * Patches in the `*** Begin Patch` form, and the hunks that they are made of.
+ * Patches in the `*** Begin Patch` form, and their hunks.
  * @module
  */
 import { type Change, EditError, linesOf, textOf } from "./change.js";
@@ -29,7 +29,7 @@ function parseHunks(rows: readonly string[]): Hunk[] {
   return hunks.filter(({ old, now }) => old.length || now.length);
 }
 
-/** Comparisons of lines, the strictest first. */
+/** The comparisons of lines, the strictest first. */
 const COMPARISONS: readonly ((line: string) => string)[] = [(line) => line, (line) => line.trimEnd(), (line) => line.trim()];
 
 function find(lines: readonly string[], wanted: readonly string[], from: number, fuzzy: boolean): number {
@@ -62,7 +62,7 @@ function applyHunks(hunks: readonly Hunk[], text: string, fuzzy: boolean, path: 
 
 const addedOf = (hunks: readonly Hunk[]) => hunks.flatMap(({ now }) => now).join("\n");
 
-/** Reads a patch that begins with `*** Begin Patch`. */
+/** Parses a patch that begins with `*** Begin Patch`. */
 export function parseBeginPatch(input: string): Change[] {
   const sections = input.replaceAll("\r\n", "\n").split(/^(?=\*\*\* (?:Add|Update|Delete) File: )/m).filter((part) => part.startsWith("*** ") && !part.startsWith("*** Begin"));
   if (sections.length === 0) throw new EditError('The patch names no file: write "*** Begin Patch", then for example "*** Update File: PATH".');
@@ -92,7 +92,7 @@ interface PatchEntry {
   diff?: string;
 }
 
-/** Reads the arguments `path` and `edits`, each with `op`, `rename` and `diff`. */
+/** Parses the arguments `path` and `edits`, each with `op`, `rename` and `diff`. */
 export function parsePatchEdits({ path, edits }: { path?: string; edits?: PatchEntry[] }): Change[] {
   if (typeof path !== "string" || path === "" || !Array.isArray(edits) || edits.length === 0) throw new EditError("path and edits are required.");
   return edits.map(({ op = "update", rename, diff = "" }): Change => {

@@ -1,5 +1,5 @@
 /**
- * From the arguments of an edit to the texts of all files, before anything is written.
+ * Computes the new texts of all files from the arguments of an edit, before anything is written.
  * @module
  */
 import { existsSync, readFileSync } from "node:fs";
@@ -13,7 +13,7 @@ import { parseReplace } from "./replace.js";
 import type { EditStore } from "./store.js";
 import type { EditInspection, EditPolicy } from "./types.js";
 
-/** Reads the arguments of an edit. */
+/** Parses the arguments of an edit. */
 export function parseChanges(mode: string, argsJson: string): Change[] {
   const args = JSON.parse(argsJson) as Record<string, unknown>;
   const input = typeof args["input"] === "string" ? args["input"] : "";
@@ -24,13 +24,13 @@ export function parseChanges(mode: string, argsJson: string): Change[] {
   throw new EditError(`The edit mode "${mode}" is not supported. Set edit.mode to hashline, replace, patch or apply_patch.`);
 }
 
-/** Returns what an edit acts on; empty lists for arguments that are incomplete or wrong. */
+/** Returns the files and operations of an edit; empty lists if its arguments are incomplete or invalid. */
 export function editInspect(mode: string, argsJson: string): EditInspection {
   let changes: Change[];
   try {
     changes = parseChanges(mode, argsJson);
   } catch {
-    // Arguments are inspected while they arrive.
+    // Arguments are inspected while they are streaming.
     return { paths: [], entries: [], fileOps: [] };
   }
   const fileOps = changes.flatMap(({ op, path, moveTo }) => [...(op === "delete" ? [{ kind: "delete", path }] : []), ...(moveTo ? [{ kind: "move", path, to: moveTo }] : [])]);
@@ -38,7 +38,7 @@ export function editInspect(mode: string, argsJson: string): EditInspection {
   return { paths: [...new Set(changes.flatMap(({ path, moveTo }) => (moveTo ? [path, moveTo] : [path])))], entries, fileOps };
 }
 
-/** The change of one file with its texts. */
+/** The change of one file, with its old and new text. */
 export interface PlannedFile {
   path: string;
   displayPath: string;
@@ -66,7 +66,7 @@ function checkAllowed(path: string, shown: string, policy: EditPolicy): void {
   if (generated) throw new EditError(generated);
 }
 
-/** The text of the version that a change was written for. */
+/** Returns the text of the version that a change was written for. */
 function baseOf(store: EditStore, path: string, change: Change, text: string): { base: string; tag: string } {
   const current = hashlineFileHash(text);
   const tag = change.tag ?? current;
@@ -77,8 +77,8 @@ function baseOf(store: EditStore, path: string, change: Change, text: string): {
 }
 
 /**
- * Makes the changes in memory.
- * @throws EditError if one cannot be made; then none should.
+ * Applies the changes in memory.
+ * @throws EditError if one cannot be applied; in this case, none should be written.
  */
 export function planChanges(changes: readonly Change[], policy: EditPolicy, store: EditStore): PlannedFile[] {
   const planned = new Map<string, PlannedFile>();
@@ -91,7 +91,7 @@ export function planChanges(changes: readonly Change[], policy: EditPolicy, stor
     if (!exists && change.op !== "create") throw new EditError(`File not found: ${change.path}`);
     if (exists && change.op === "create") throw new EditError(`${change.path} exists already.`);
     const raw = known?.newText ?? (exists ? readFileSync(path, "utf8") : "");
-    // Line ends are put back as they were; a file with both kinds gets the kind of its first line.
+    // Line ends are restored; a file with both kinds gets the kind of its first line.
     const end = /\r?\n/.exec(raw)?.[0] ?? "\n";
     const text = raw.replaceAll("\r\n", "\n");
     const { base, tag } = baseOf(store, path, change, text);

@@ -1,5 +1,5 @@
 /**
- * Edits that name the text to replace.
+ * Edits that contain the text to replace.
  * @module
  */
 import { type Change, EditError, linesOf } from "./change.js";
@@ -10,7 +10,7 @@ interface Replacement {
   replace_all?: boolean;
 }
 
-/** Reads the arguments `path`, `old_string`, `new_string` and `replace_all`, or a list of them in `edits`. */
+/** Parses the arguments `path`, `old_string`, `new_string` and `replace_all`, or a list of them in `edits`. */
 export function parseReplace({ path, edits, ...single }: { path?: string; edits?: Replacement[] } & Replacement): Change[] {
   if (typeof path !== "string" || path === "") throw new EditError("path is missing.");
   const list = edits ?? [single];
@@ -35,7 +35,7 @@ function replaced(text: string, { old_string: old, new_string: now, replace_all:
   return lines.join("\n");
 }
 
-/** The lines of a text that differ from `old` only in blanks at both ends of a line. */
+/** Returns the lines of a text that differ from `old` only in whitespace at the ends of lines. */
 function similar(text: string, old: string): { start: number; count: number }[] {
   const wanted = linesOf(old).map((line) => line.trim());
   const lines = text.split("\n").map((line) => line.trim());

@@ -10,19 +10,19 @@ import { type PlannedFile, parseChanges, planChanges } from "./plan.js";
 import type { EditStore } from "./store.js";
 import type { EditApplyOutcome, EditApplyRequest, EditFileOutcome, EditFilePreview, EditPolicy, EditPreviewBatch, EditWriteRequest, EditWriteResponse } from "./types.js";
 
-/** The longest texts that an outcome carries, in characters. */
+/** The maximum length of the texts in an outcome, in characters. */
 const LONGEST = 32_768;
-/** Lines of the new text that are shown around a change. */
+/** The number of lines of the new text that are shown around a change. */
 const AROUND = 2;
 
-/** The lines of the new text around the changes, with their numbers. */
+/** Returns the lines of the new text around the changes, with their numbers. */
 function changedRows(oldText: string, newText: string): { rows: string; seen: number[] } {
   const blocks = structuredPatchHunks(oldText.replaceAll("\r\n", "\n"), newText.replaceAll("\r\n", "\n"), AROUND).map(({ newStart, lines }) =>
     lines.filter((line) => /^[ +]/.test(line)).map((line, at) => ({ number: newStart + at, text: line.slice(1) })));
   return { rows: blocks.map((block) => block.map(({ number, text }) => `${number}:${text}`).join("\n")).filter(Boolean).join("\n…\n"), seen: blocks.flat().map(({ number }) => number) };
 }
 
-/** Receives the arguments of an edit, shows what it would change, and changes it. */
+/** Receives the arguments of an edit, shows the changes, and applies them. */
 export class EditSession {
   readonly #store: EditStore;
   readonly #policy: EditPolicy;
@@ -49,14 +49,17 @@ export class EditSession {
     this.#generation += 1;
   }
 
-  /** Ends the arguments, and shows the changes. Nothing is shown before. */
+  /** Ends the arguments and shows the changes, for the first time. */
   finish(): void {
     this.#generation += 1;
     const generation = this.#generation;
     if (this.#onPreview) setImmediate(() => this.#closed || this.#onPreview?.(null, { generation, streaming: false, files: this.#preview() }));
   }
 
-  /** Writes the changes through `writer`. If one cannot be made, nothing is written, and the outcome says why. */
+  /**
+   * Writes the changes with `writer`. If one cannot be applied, nothing is written, and the outcome contains the
+   * reason.
+   */
   async apply({ lspBatchId, lspFlush }: EditApplyRequest, writer: (error: Error | null, request: EditWriteRequest) => Promise<EditWriteResponse>): Promise<EditApplyOutcome> {
     const outcomes: EditFileOutcome[] = [];
     try {
@@ -76,7 +79,7 @@ export class EditSession {
     return { text: outcomes.map(({ text }) => text).join("\n\n"), files: outcomes, isError: false };
   }
 
-  /** Shows nothing more. */
+  /** Closes the session; nothing is shown any more. */
   close(): void {
     this.#closed = true;
     this.#args = "";
@@ -116,7 +119,7 @@ export class EditSession {
     };
   }
 
-  /** The text for the model: the header with the new tag, and the lines around the changes. */
+  /** Returns the text for the model: the header with the new tag, and the lines around the changes. */
   #answer({ path, op, moveTo, oldText }: PlannedFile, shown: string, newText: string): string {
     if (op === "delete") {
       this.#store.invalidate(path);

@@ -1,5 +1,5 @@
 /**
- * Versions of files, and the lines of each that a session has shown.
+ * The versions of files, and the lines of each version that a session has shown.
  * @module
  */
 import { readFileSync, statSync } from "node:fs";
@@ -10,19 +10,19 @@ interface Snapshot {
   seen: Set<number> | undefined;
 }
 
-/** Versions of a file that are kept. */
+/** The number of versions kept per file. */
 const VERSIONS = 16;
-/** The largest file that is recorded from the disk, in bytes. */
+/** The maximum size of a file that is recorded from disk, in bytes. */
 const LARGEST = 4 * 1024 * 1024;
 
-/** Versions of files by their tags, the lines of each that were shown, and texts that were cut and can be pasted. */
+/** The versions of files by tag, the lines of each that were shown, and the cut texts that can be pasted. */
 export class EditStore {
   /** The versions by path, oldest first. */
   readonly #files = new Map<string, Map<string, Snapshot>>();
-  /** Texts that were cut, by name; the one without a name is "". @internal */
+  /** Cut texts by name; "" is the unnamed one. @internal */
   readonly registers: Map<string, string[]> = new Map();
 
-  /** Records the current text of a file; returns its tag. */
+  /** Records the current text of a file, and returns its tag. */
   recordSnapshot(absolutePath: string, text: string, seenLines?: number[] | null): string {
     const tag = hashlineFileHash(text);
     const versions = this.#files.get(absolutePath) ?? new Map<string, Snapshot>();
@@ -34,7 +34,7 @@ export class EditStore {
     return tag;
   }
 
-  /** Records a file from the disk; null if it cannot be read or is larger than 4 MiB. */
+  /** Records a file from disk. Returns null if it cannot be read or is larger than 4 MiB. */
   recordSnapshotFile(absolutePath: string, seenLines?: number[] | null): string | null {
     try {
       if (statSync(absolutePath).size > LARGEST) return null;
@@ -44,13 +44,13 @@ export class EditStore {
     }
   }
 
-  /** Adds lines to those that were shown of a version. */
+  /** Records more shown lines of a version. */
   recordSeenLines(absolutePath: string, tag: string, lines: number[]): void {
     const version = this.#version(absolutePath, tag);
     if (version) version.seen = new Set([...(version.seen ?? []), ...lines]);
   }
 
-  /** The same for the rows `NUMBER:LINE` of a text. */
+  /** Records the shown lines of a version from the rows `NUMBER:LINE` of a text. */
   recordSeenLinesFromBody(absolutePath: string, tag: string, body: string): void {
     const numbers = [...body.matchAll(/^[ *]?(\d+):/gm)].map(([, number]) => Number(number));
     if (numbers.length) this.recordSeenLines(absolutePath, tag, numbers);
@@ -68,7 +68,7 @@ export class EditStore {
     return this.#version(absolutePath, hash)?.text ?? null;
   }
 
-  /** The lines of a version that were shown, in order; null if that was not recorded. */
+  /** Returns the shown lines of a version, in order; null if they were not recorded. */
   seenLines(absolutePath: string, hash: string): number[] | null {
     const seen = this.#version(absolutePath, hash)?.seen;
     return seen ? [...seen].sort((a, b) => a - b) : null;
@@ -79,7 +79,7 @@ export class EditStore {
     this.#files.delete(absolutePath);
   }
 
-  /** Follows a file that was moved. */
+  /** Records that a file was moved. */
   relocate(from: string, to: string): void {
     const versions = this.#files.get(from);
     if (!versions) return;

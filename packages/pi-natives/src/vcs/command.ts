@@ -15,9 +15,9 @@ export interface GitOptions {
   stdin?: StdinSource;
   /** The time limit in milliseconds; a longer run fails with `CliTimeout`. Default: none. */
   timeoutMs?: number | undefined;
-  /** Exit codes besides 0 that are answers and no failure. */
+  /** Exit codes other than 0 that are not failures. */
   answers?: readonly number[];
-  /** The code of a failure that no rule below recognizes. Default: `Backend`. */
+  /** The error code of an unrecognized failure. Default: `Backend`. */
   failure?: VcsErrorCode;
   /** The limit of the output in bytes, beyond which the call fails with `OutputTooLarge`. Default: 100,000,000. */
   maxBuffer?: number | undefined;
@@ -27,15 +27,18 @@ export interface GitOptions {
 export interface GitOutput {
   exitCode: number;
   stdout: string;
-  /** The same as it was written. */
+  /** The output as bytes. */
   bytes: Uint8Array;
 }
 
-/** Output that does not depend on the language, prompts that fail instead of waiting, and paths as they are. */
+/**
+ * Makes the output independent of the language, makes prompts fail instead of waiting, and disables the
+ * quoting of paths.
+ */
 const ENVIRONMENT = { LC_ALL: "C", LANGUAGE: "C", GIT_TERMINAL_PROMPT: "0", GIT_PAGER: "cat", GIT_EDITOR: "true" };
 const CONFIGURATION = ["-c", "core.quotePath=false", "-c", "color.ui=false", "-c", "core.fsmonitor=false"];
 
-/** The code of a failure by what git writes about it. */
+/** The error codes of failures, by git's messages. */
 const CAUSES: readonly (readonly [RegExp, VcsErrorCode])[] = [
   [/not a git repository/i, "NotARepository"],
   [/the previous cherry-pick is now empty|nothing to commit.*cherry-pick/is, "EmptyCherryPick"],
@@ -44,7 +47,10 @@ const CAUSES: readonly (readonly [RegExp, VcsErrorCode])[] = [
   [/unknown revision|invalid reference|bad revision|ambiguous argument|Not a valid object name|invalid object name|pathspec '.*' did not match|does not exist in/i, "ObjectNotFound"],
 ];
 
-/** The environment of this process with the variables of a run. Those that point git at another repository are left out. */
+/**
+ * Returns the environment of a run: that of this process and the added variables, without those that select a
+ * repository.
+ */
 function environment(env: Record<string, string> | undefined): Record<string, string> {
   const { GIT_DIR: _dir, GIT_WORK_TREE: _tree, GIT_INDEX_FILE: _index, ...rest } = process.env;
   return { ...(rest as Record<string, string>), ...ENVIRONMENT, ...env };
@@ -93,7 +99,7 @@ export async function names(cwd: string, args: readonly string[], options?: GitO
   return (await output(cwd, args, options)).split("\0").filter((name) => name !== "");
 }
 
-/** Runs git, and returns its one line; null if it exits with one of `answers` or writes nothing. */
+/** Runs git, and returns its single line of output; null if it exits with one of `answers` or prints nothing. */
 export async function line(cwd: string, args: readonly string[], options?: GitOptions): Promise<string | null> {
   const { exitCode, stdout } = await git(cwd, args, options);
   return exitCode === 0 && stdout.trim() ? stdout.replace(/\r?\n$/, "") : null;

@@ -1,5 +1,5 @@
 /**
- * Finds repositories by reading the disk, without running git.
+ * Finds repositories by reading files, without running git.
  * @module
  */
 import { existsSync, readFileSync, statSync } from "node:fs";
@@ -7,29 +7,29 @@ import { dirname, isAbsolute, join, resolve } from "node:path";
 
 /** The paths of a checkout. */
 export interface VcsGitRepoInfo {
-  /** The root of the work tree. */
+  /** The root of the working tree. */
   repoRoot: string;
   /** Its `.git`, a directory or a file. */
   gitEntryPath: string;
-  /** The directory of this checkout's HEAD and index. */
+  /** The directory with this checkout's HEAD and index. */
   gitDir: string;
-  /** The directory of objects and branches, which linked work trees share. */
+  /** The directory with objects and branches, which linked working trees share. */
   commonDir: string;
   /** The file with HEAD. */
   headPath: string;
-  /** Branches are stored as a reftable. */
+  /** True if branches are stored in a reftable. */
   isReftable: boolean;
 }
 
-/** The commit or branch that is checked out. */
+/** The current commit or branch. */
 export interface VcsHeadState {
   /** `"ref"` on a branch, `"detached"` otherwise. */
   kind: string;
-  /** The full name of the branch. */
+  /** The full name of the branch, if there is one. */
   refName?: string;
   /** Its short name. */
   branch?: string;
-  /** The commit; absent before the first one. */
+  /** The commit; absent before the first commit. */
   commit?: string;
 }
 
@@ -43,7 +43,7 @@ function read(path: string): string | undefined {
   }
 }
 
-/** The directory and the directories above it. */
+/** Yields a directory and its parents. */
 export function* ancestors(dir: string): Generator<string> {
   for (let at = resolve(dir), above = ""; at !== above; at = dirname(at)) {
     yield at;
@@ -59,7 +59,7 @@ function gitDirOf(entry: string): string | undefined {
   return existsSync(join(found, "HEAD")) ? found : undefined;
 }
 
-/** Finds the checkout that contains a directory; null outside of one. */
+/** Returns the checkout that contains a directory; null if there is none. */
 export function gitInfo(dir: string): VcsGitRepoInfo | null {
   for (const repoRoot of ancestors(dir)) {
     const gitEntryPath = join(repoRoot, ".git");
@@ -72,7 +72,7 @@ export function gitInfo(dir: string): VcsGitRepoInfo | null {
   return null;
 }
 
-/** Returns whether Jujutsu's workspace is nearer than every git checkout, so that git must not be used. */
+/** Returns whether a Jujutsu workspace is nearer than any git checkout, so that git must not be used. */
 export function isPureJj(dir: string): boolean {
   for (const at of ancestors(dir)) {
     if (existsSync(join(at, ".git"))) return false;
@@ -81,12 +81,12 @@ export function isPureJj(dir: string): boolean {
   return false;
 }
 
-/** The root of the work tree that a checkout is linked to; its own root for the first one. */
+/** Returns the root of the main working tree; for the main working tree, its own root. */
 export function primaryRoot(info: VcsGitRepoInfo): string {
   return info.commonDir === info.gitDir || !info.commonDir.endsWith("/.git") ? info.repoRoot : dirname(info.commonDir);
 }
 
-/** Reads what is checked out. Branches of a reftable have no `commit`, because only git reads them. */
+/** Returns the state of HEAD. Branches in a reftable have no `commit`, because only git can read them. */
 export function headState(info: VcsGitRepoInfo): VcsHeadState {
   const head = read(info.headPath) ?? "";
   const [, refName] = /^ref: (.+)$/.exec(head) ?? [];

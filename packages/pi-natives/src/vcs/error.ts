@@ -8,7 +8,10 @@ export type VcsErrorCode =
   | "NotARepository" | "RefNotFound" | "ObjectNotFound" | "EmptyCherryPick" | "Conflict" | "PatchFailed" | "Cli" | "CliTimeout" | "Io" | "Backend"
   | "Canceled" | "Unsupported" | "OutputTooLarge";
 
-/** A failed operation on a repository, with the exit code and the output of git. Without a run of git, `exitCode` is 1 and `stderr` the message. */
+/**
+ * A failed operation on a repository, with git's exit code and output. If git was not run, `exitCode` is 1 and `stderr`
+ * the message.
+ */
 export interface VcsError extends Error {
   name: "VcsError";
   code: VcsErrorCode;
@@ -34,7 +37,7 @@ export function isVcsError(error: unknown): error is VcsError {
   return error instanceof Error && error.name === "VcsError";
 }
 
-/** Returns whether a cherry-pick failed because its change is already there. */
+/** Returns whether a cherry-pick failed because the change is already applied. */
 export function isEmptyCherryPick(error: unknown): error is VcsError & { code: "EmptyCherryPick" } {
   return isVcsError(error) && error.code === "EmptyCherryPick";
 }

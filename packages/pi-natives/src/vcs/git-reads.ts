@@ -10,13 +10,13 @@ import type {
   VcsCommitDetails, VcsDiffOptions, VcsLinkedWorktree, VcsNumstatEntry, VcsShowResult, VcsStatusOptions, VcsStatusSummary, VcsWorktreeEntry,
 } from "./options.js";
 
-/** The arguments of `git diff` that select both sides and the paths. */
+/** Returns the arguments of `git diff` that select both sides and the paths. */
 function sides({ cached, base, head, files = [] }: VcsDiffOptions): string[] {
   const revisions = [base, head].filter((each) => each !== undefined);
   return [...(cached ? ["--cached"] : []), ...revisions, "--", ...files];
 }
 
-/** The methods of a checkout that change nothing. */
+/** The read-only methods of a checkout. */
 export class GitReads {
   readonly #info: VcsGitRepoInfo;
 
@@ -32,12 +32,12 @@ export class GitReads {
     return { ...this.#info };
   }
 
-  /** The root of the first work tree. */
+  /** Returns the root of the main working tree. */
   primaryRoot(): string {
     return primaryRoot(this.#info);
   }
 
-  /** The roots of a linked work tree and of its first one; null for the first one. */
+  /** Returns the roots of a linked working tree and of the main one; null for the main one. */
   linkedWorktree(): VcsLinkedWorktree | null {
     return this.#info.gitDir === this.#info.commonDir ? null : { root: this.root, primaryRoot: this.primaryRoot() };
   }
@@ -46,7 +46,7 @@ export class GitReads {
     return headState(this.#info);
   }
 
-  /** The path of a directory below the root, with a `/` at its end; null outside of the work tree. */
+  /** Returns the path of a directory below the root, with a trailing `/`; null if it is outside the working tree. */
   prefixOf(dir: string): string | null {
     const path = relative(this.root, resolve(dir)).replaceAll("\\", "/");
     if (path === "") return "";
@@ -67,13 +67,13 @@ export class GitReads {
     return this.headSync().branch ?? null;
   }
 
-  /** The branch that the remote `origin` names as its default; null if it is not known. */
+  /** Returns the default branch of the remote `origin`; null if it is unknown. */
   async defaultBranch(signal?: unknown): Promise<string | null> {
     const name = await line(this.root, ["symbolic-ref", "--quiet", "refs/remotes/origin/HEAD"], { signal, answers: [1] });
     return name?.replace("refs/remotes/origin/", "") ?? null;
   }
 
-  /** The commit of a name; null if there is none. */
+  /** Returns the commit of a name; null if there is none. */
   resolveRef(name: string, signal?: unknown): Promise<string | null> {
     return line(this.root, ["rev-parse", "--verify", "--quiet", "--end-of-options", `${name}^{commit}`], { signal, answers: [1, 128] });
   }
@@ -139,7 +139,7 @@ export class GitReads {
     return lines(this.root, ["log", "--format=%h %s", `--max-count=${count}`], { signal });
   }
 
-  /** The commits that are in `head` and not in `base`, oldest first. */
+  /** Returns the commits that are in `head` but not in `base`, oldest first. */
   revListRange(base: string, head: string, signal?: unknown): Promise<string[]> {
     return lines(this.root, ["rev-list", "--reverse", "--end-of-options", `${base}..${head}`], { signal });
   }
@@ -171,7 +171,7 @@ export class GitReads {
     return entries.filter((entry) => entry.startsWith("160000 ")).map((entry) => entry.slice(entry.indexOf("\t") + 1));
   }
 
-  /** The bytes of `REVISION:PATH`, or of `:PATH` in the index. */
+  /** Returns the bytes of `REVISION:PATH`, or of `:PATH` in the index. */
   async showBlob(spec: string, maxBytes?: number | null, signal?: unknown): Promise<VcsShowResult> {
     try {
       return await this.#bytes(["cat-file", "blob", spec], maxBytes, signal);
@@ -180,7 +180,7 @@ export class GitReads {
     }
   }
 
-  /** A commit with its patch, as `git show` writes it. */
+  /** Returns a commit with its patch, as `git show` prints it. */
   showCommit(rev: string, maxBytes?: number | null, signal?: unknown): Promise<VcsShowResult> {
     return this.#bytes(["show", "--no-ext-diff", "--end-of-options", `${rev}^{commit}`], maxBytes, signal);
   }
@@ -202,12 +202,12 @@ export class GitReads {
     return patch;
   }
 
-  /** Compares two files or directories that need not belong to the repository. */
+  /** Compares two files or directories, which may be outside the repository. */
   async diffNoIndex(left: string, right: string, binary: boolean, signal?: unknown): Promise<string> {
     return output(this.root, ["diff", "--no-index", "--no-ext-diff", ...(binary ? ["--binary"] : []), "--", this.#below(left), this.#below(right)], { signal, answers: [1] });
   }
 
-  /** A path below the root without the root, as patches name it; others as they are. */
+  /** Returns a path relative to the root, as in patches; paths outside are unchanged. */
   #below(path: string): string {
     const inside = relative(this.root, path);
     return inside === "" || inside.startsWith("..") ? path : inside;

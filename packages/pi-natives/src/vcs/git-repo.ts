@@ -31,7 +31,7 @@ export class VcsGitRepo extends GitReads {
     return this.#do(["remote", "add", name, url], signal);
   }
 
-  /** Adds a work tree. With `keepChanges`, changes that are not committed and untracked files are copied to it. */
+  /** Adds a working tree. With `keepChanges`, uncommitted changes and untracked files are copied to it. */
   async worktreeAdd(path: string, refName: string, options: VcsWorktreeAddOptions, signal?: unknown): Promise<VcsWorktreeAddResult> {
     await this.#do(["worktree", "add", "--quiet", ...(options.detach ? ["--detach"] : []), path, refName], signal);
     if (options.keepChanges) await this.#copyChanges(path, signal);
@@ -45,7 +45,7 @@ export class VcsGitRepo extends GitReads {
     for (const name of await this.lsFiles(true, true, signal)) cpSync(join(this.root, name), join(path, name), { recursive: true });
   }
 
-  /** Removes a work tree; false if there is none at that path. */
+  /** Removes a working tree. Returns false if there is none at this path. */
   async worktreeRemove(path: string, force: boolean, signal?: unknown): Promise<boolean> {
     const known = (await this.worktrees(signal)).some((each) => each.path === resolve(path));
     if (known) await this.#do(["worktree", "remove", ...(force ? ["--force", "--force"] : []), path], signal);
@@ -64,13 +64,13 @@ export class VcsGitRepo extends GitReads {
     return this.#do(["reset", "--quiet", "--", ...files], signal);
   }
 
-  /** Stages the selected hunks of a patch, by default of the changes that are not staged. */
+  /** Stages the selected hunks of a patch, by default of the unstaged changes. */
   async stageHunks(selections: VcsHunkSelection[], rawDiff?: string | null, signal?: unknown): Promise<undefined> {
     const patch = selectHunks(rawDiff ?? (await this.diffText({ binary: true }, signal)), selections);
     return this.applyPatch(patch, { cached: true }, signal);
   }
 
-  /** Commits, and returns the new commit. */
+  /** Creates a commit and returns it. */
   async commitCreate(message: string, { author, allowEmpty, amend, files = [] }: VcsCommitOptions, signal?: unknown): Promise<string> {
     const who = author ? [`--author=${author.name} <${author.email}>`, ...(author.date ? [`--date=${author.date}`] : [])] : [];
     const args = ["commit", "--quiet", "--cleanup=strip", "--file=-", ...who, ...(allowEmpty ? ["--allow-empty"] : []), ...(amend ? ["--amend"] : [])];
@@ -86,7 +86,7 @@ export class VcsGitRepo extends GitReads {
     return this.#do(["branch", ...(force ? ["--force"] : []), name, start], signal);
   }
 
-  /** Deletes a branch; false if there is none of that name. */
+  /** Deletes a branch. Returns false if it does not exist. */
   async deleteBranch(name: string, force: boolean, signal?: unknown): Promise<boolean> {
     if (!(await this.refExists(`refs/heads/${name}`, signal))) return false;
     await this.#do(["branch", "--quiet", force ? "-D" : "-d", name], signal);
@@ -152,14 +152,14 @@ export class VcsGitRepo extends GitReads {
     return undefined;
   }
 
-  /** Stashes changes and untracked files; false if there are none. */
+  /** Stashes changes and untracked files. Returns false if there are none. */
   async stashPush(message?: string | null, signal?: unknown): Promise<boolean> {
     if (!(await this.isDirty(signal))) return false;
     await this.#do(["stash", "push", "--quiet", "--include-untracked", ...(message ? ["--message", message] : [])], signal);
     return true;
   }
 
-  /** Restores the last stash; false, with nothing changed, if there is none or it conflicts. */
+  /** Restores the last stash. If there is none or it conflicts, returns false and changes nothing. */
   async stashTryPop(reinstateIndex: boolean, signal?: unknown): Promise<boolean> {
     if (!(await this.refExists("refs/stash", signal))) return false;
     const patch = await output(this.root, ["stash", "show", "--patch", "--binary", "--include-untracked"], { signal });
@@ -178,7 +178,7 @@ export class VcsGitRepo extends GitReads {
   }
 }
 
-/** Clones a repository, and checks out a branch, tag or commit of it. */
+/** Clones a repository and checks out a branch, tag or commit. */
 export async function clone(url: string, target: string, options: { refName?: string; sha?: string; timeoutMs?: number }, signal?: unknown): Promise<void> {
   const { refName, sha, timeoutMs } = options;
   const path = resolve(target);

@@ -4,7 +4,7 @@
  */
 import { vcsError } from "./error.js";
 
-/** The hunks of a file, all of them, by number from 1, or by a range of lines of the new file. */
+/** A selection of a file's hunks: all of them, some by number from 1, or those in a line range of the new file. */
 export interface VcsHunkSelection {
   path: string;
   /** `"all"`, `"indices"` or `"lines"`. */
@@ -14,7 +14,7 @@ export interface VcsHunkSelection {
   end?: number;
 }
 
-/** A selection that selects nothing. */
+/** An error about a selection that contains no hunk. */
 export interface VcsHunkSelectionError {
   path: string;
   message: string;
@@ -22,12 +22,12 @@ export interface VcsHunkSelectionError {
 
 interface FileDiff {
   path: string;
-  /** The lines before the first hunk. */
+  /** The header before the first hunk. */
   header: string;
   hunks: { text: string; start: number; end: number }[];
 }
 
-/** Splits the output of `git diff` into files and hunks. */
+/** Parses the output of `git diff` into files and hunks. */
 function parse(diff: string): FileDiff[] {
   return diff.split(/^(?=diff --git )/m).filter((part) => part.startsWith("diff --git ")).map((part) => {
     const [header = "", ...bodies] = part.split(/^(?=@@ -)/m);
@@ -50,7 +50,7 @@ function selected(file: FileDiff, selection: VcsHunkSelection): FileDiff["hunks"
   return file.hunks;
 }
 
-/** Reports the selections that select no hunk of the file that they name. */
+/** Returns an error for each selection that contains no hunk of its file. */
 export function validateHunkSelections(rawDiff: string, selections: VcsHunkSelection[]): VcsHunkSelectionError[] {
   const files = parse(rawDiff);
   return selections.flatMap((selection) => {
@@ -61,7 +61,7 @@ export function validateHunkSelections(rawDiff: string, selections: VcsHunkSelec
 }
 
 /**
- * Returns the patch with the selected hunks only.
+ * Returns the patch with only the selected hunks.
  * @throws VcsError if a file is not in the patch, or a selection selects nothing.
  */
 export function selectHunks(rawDiff: string, selections: VcsHunkSelection[]): string {
@@ -75,7 +75,7 @@ export function selectHunks(rawDiff: string, selections: VcsHunkSelection[]): st
   }).join("");
 }
 
-/** Joins patches; each ends with a line end. */
+/** Joins patches, and ends each with a line end. */
 export function joinPatches(parts: string[]): string {
   return parts.map((part) => (part.endsWith("\n") ? part : `${part}\n`)).join("");
 }

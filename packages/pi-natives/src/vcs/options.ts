@@ -4,19 +4,19 @@
  */
 
 export interface VcsDiffOptions {
-  /** Compare the index instead of the work tree. */
+  /** Compare the index instead of the working tree. */
   cached?: boolean;
   /** The old side; default: the index, or HEAD with `cached`. */
   base?: string;
-  /** The new side; default: the work tree. */
+  /** The new side; default: the working tree. */
   head?: string;
   /** Only these paths. */
   files?: string[];
-  /** Unchanged lines around each change. Default: 3. */
+  /** The number of unchanged lines around each change. Default: 3. */
   context?: number;
-  /** Write binary changes too. */
+  /** Include binary changes. */
   binary?: boolean;
-  /** The longest patch in bytes; a longer one fails with `OutputTooLarge`. Default: 100,000,000. */
+  /** The maximum size of the patch in bytes; a larger one fails with `OutputTooLarge`. Default: 100,000,000. */
   maxBytes?: number;
 }
 
@@ -99,7 +99,7 @@ export interface VcsCloneOptions {
 
 export interface VcsShowResult {
   data: Buffer;
-  /** `data` is only the beginning. */
+  /** True if `data` contains only the beginning. */
   truncated: boolean;
 }
 
@@ -110,10 +110,10 @@ export interface VcsLinkedWorktree {
 
 export interface VcsWorktreeAddOptions {
   detach: boolean;
-  /** Has no effect: git writes the files. */
+  /** Has no effect, because git writes the files. */
   clone: boolean;
   backend?: number;
-  /** Copy the changes that are not committed. The new work tree must be at HEAD. */
+  /** Copy the uncommitted changes. The new working tree must be at HEAD. */
   keepChanges?: boolean;
 }
 

@@ -1,5 +1,5 @@
 /**
- * A repository, whatever its kind.
+ * A repository of any kind.
  * @module
  */
 import { primaryRoot } from "./discover.js";
@@ -7,7 +7,7 @@ import { vcsError } from "./error.js";
 import type { VcsGitRepo } from "./git-repo.js";
 import type { VcsCommitDetails, VcsDiffOptions, VcsNumstatEntry, VcsStatusOptions, VcsStatusSummary } from "./options.js";
 
-/** Features that not every kind of repository has. git has both. */
+/** The features that some kinds of repositories lack. git has both. */
 const FEATURES = ["stagedDiff", "revDiff"];
 
 /** A repository. Only git is supported, so each is a git checkout. */
@@ -52,7 +52,7 @@ export class VcsRepo {
     return null;
   }
 
-  /** The branch, or the beginning of the commit's id without a branch. */
+  /** Returns the branch; without a branch, the beginning of the commit id. */
   async label(signal?: unknown): Promise<string | null> {
     const { branch, commit } = await this.#git.head(signal);
     return branch ?? commit?.slice(0, 8) ?? null;
@@ -82,7 +82,7 @@ export class VcsRepo {
     return this.#git.numstat(options, signal);
   }
 
-  /** The changes since the last commit: staged, not staged, without untracked files. */
+  /** Returns the staged and unstaged changes since the last commit, without untracked files. */
   async uncommittedDiff(files: string[], signal?: unknown): Promise<string> {
     return (await this.#git.headSha(signal)) === null ? this.#git.diffText({ cached: true, files }, signal) : this.#git.diffText({ base: "HEAD", files }, signal);
   }

@@ -1,10 +1,10 @@
-//! The default values of a struct of the core, as its source writes them.
+//! Reads the default values of a struct of the core from its source.
 
 use std::collections::BTreeMap;
 
 use super::Value;
 
-/// The fields of the struct that the constructor without further knowledge makes: `fn new`, `fn default` or `derive(Default)`.
+/// The fields of the struct as its constructor sets them: `fn new`, `fn default` or `derive(Default)`.
 pub(super) fn defaults(source: &str, name: &str) -> Result<BTreeMap<String, Value>, String> {
     let source = without_comments(source);
     for (head, constructor) in
@@ -12,7 +12,7 @@ pub(super) fn defaults(source: &str, name: &str) -> Result<BTreeMap<String, Valu
     {
         let Some(body) = source.find(&head).and_then(|at| braces(&source[at..])) else { continue };
         let Some(function) = body.find(constructor).map(|at| &body[at..]) else { continue };
-        // Behind the signature, whose result is the struct too.
+        // Starts after the signature, which names the struct too.
         let block = braces(function).ok_or_else(|| format!("{constructor} of {name} has no body"))?;
         let fields = block.find(&format!("{name} {{")).and_then(|at| braces(&block[at..]));
         let fields = fields.ok_or_else(|| format!("{constructor} of {name} makes no {name} {{ … }}"))?;
@@ -21,13 +21,13 @@ pub(super) fn defaults(source: &str, name: &str) -> Result<BTreeMap<String, Valu
     derived(&source, name)
 }
 
-/// The source without its line comments, which may hold braces and quotes.
+/// The source without its line comments, which may contain braces and quotes.
 fn without_comments(source: &str) -> String {
     let code = |line: &str| if line.trim_start().starts_with("//") { String::new() } else { format!("{line}\n") };
     source.lines().map(code).collect()
 }
 
-/// The text between the first brace and the one that closes it.
+/// The text between the first brace and its closing brace.
 fn braces(text: &str) -> Option<&str> {
     let start = text.find('{')?;
     let mut depth = 0;
@@ -44,7 +44,7 @@ fn braces(text: &str) -> Option<&str> {
     None
 }
 
-/// The parts of a text between commas that are in no bracket.
+/// Splits a text at the commas outside of brackets.
 fn parts(text: &str) -> Vec<&str> {
     let (mut depth, mut from, mut parts) = (0, 0, Vec::new());
     for (at, c) in text.char_indices() {
@@ -65,15 +65,15 @@ fn parts(text: &str) -> Vec<&str> {
 }
 
 fn values(source: &str, fields: &str) -> BTreeMap<String, Value> {
-    // A shift to the left opens no bracket.
+    // A left shift does not open a bracket.
     let fields = fields.replace("<<", "shl");
-    // A field without a value is taken as it was given.
+    // A field without a value has the value of the parameter.
     let pairs = parts(&fields).into_iter().filter_map(|part| part.split_once(": "));
     let read = |text: &str| value(source, text).unwrap_or_else(|| Value::Unread(text.to_owned()));
     pairs.map(|(field, text)| (field.trim().to_owned(), read(text.trim()))).collect()
 }
 
-/// The value of an expression; none where that is no literal.
+/// The value of an expression; `None` if it is not a literal.
 fn value(source: &str, text: &str) -> Option<Value> {
     if let Some(number) = number(source, text) {
         return Some(Value::Number(number));
@@ -93,7 +93,7 @@ fn value(source: &str, text: &str) -> Option<Value> {
     is_name.then(|| Value::Text(camel_case(variant)))
 }
 
-/// The value of a number, of a product or a shift of numbers, of a constant of the same file, and of a time in milliseconds.
+/// The value of a number, a product or shift of numbers, a constant of the same file, or a time in milliseconds.
 fn number(source: &str, text: &str) -> Option<u64> {
     let text = text.trim();
     for (head, factor) in [("Duration::from_secs(", 1000), ("Duration::from_millis(", 1)] {
@@ -115,7 +115,7 @@ fn number(source: &str, text: &str) -> Option<u64> {
     text.replace('_', "").parse().ok()
 }
 
-/// The fields of a struct that derives its default.
+/// The fields of a struct that derives `Default`.
 fn derived(source: &str, name: &str) -> Result<BTreeMap<String, Value>, String> {
     let missing = || format!("there is no constructor and no derived default of {name}");
     let at = source.find(&format!("pub struct {name} {{")).ok_or_else(missing)?;

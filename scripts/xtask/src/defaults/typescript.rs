@@ -1,8 +1,8 @@
-//! The keys of an interface and the defaults that their comments state.
+//! Reads the keys of an interface and the defaults in their comments.
 
 use super::Value;
 
-/// The optional keys of an interface, in order, each with the words behind "Default:", if there are any.
+/// The optional keys of an interface, in order, each with the text after "Default:", if there is any.
 pub(super) fn options(source: &str, interface: &str) -> Result<Vec<(String, Option<String>)>, String> {
     let head = format!("export interface {interface} ");
     let at = source.find(&head).ok_or_else(|| format!("there is no interface {interface}"))?;
@@ -27,7 +27,7 @@ pub(super) fn options(source: &str, interface: &str) -> Result<Vec<(String, Opti
     if keys.is_empty() { Err(format!("{interface} has no optional keys")) } else { Ok(keys) }
 }
 
-/// The words behind "Default:" up to the end of the clause.
+/// The text after "Default:" up to the end of the clause.
 fn stated(comment: &str) -> Option<String> {
     let words = comment.split_once("Default: ")?.1;
     if let Some(rest) = words.strip_prefix('`') {
@@ -44,7 +44,7 @@ fn stated(comment: &str) -> Option<String> {
     Some(words[..end.map_or(words.len(), |(at, _)| at)].trim().to_owned())
 }
 
-/// The value that the words of a comment mean.
+/// Parses the default in a comment.
 pub(super) fn value(words: &str) -> Value {
     if let Some(text) = words.strip_prefix("`\"").and_then(|rest| rest.strip_suffix("\"`")) {
         return Value::Text(text.to_owned());

@@ -1,9 +1,9 @@
-//! Features that only some builds ask for. Cargo gives a dependency other features where tests are built than where they are
-//! not, and others to the addon than to the agent; then it compiles the dependency, and everything above it, twice.
+//! Finds features that only some builds need. Cargo may give a dependency different features with and without tests, or
+//! for the addon and the agent. Then it compiles the dependency, and everything that depends on it, twice.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Reports each dependency that tests build with features of their own.
+/// Reports each dependency that is built with additional features for tests.
 pub(super) fn check(faults: &mut Vec<String>) -> Result<(), String> {
     let all = tree(&["--workspace", "--edges", "normal,build"])?;
     let tests = tree(&["--workspace", "--edges", "normal,build,dev"])?;
@@ -52,7 +52,7 @@ fn compiled_twice<'a>(first: &'a str, second: &'a str) -> impl Iterator<Item = (
     })
 }
 
-/// The sets of features with which each package is built.
+/// The feature sets with which each package is built.
 fn variants(tree: &str) -> BTreeMap<&str, BTreeSet<BTreeSet<&str>>> {
     let mut all: BTreeMap<&str, BTreeSet<BTreeSet<&str>>> = BTreeMap::new();
     for line in tree.lines() {

@@ -1,15 +1,15 @@
-//! No key is written as text but by the modules of keys: everything else gets an action, and asks the bindings for the key
-//! that it shows. A key that is written elsewhere stays what it is when the user moves it.
+//! Checks that only the modules of keys write keys as text. Other code handles actions and gets the key to show from the
+//! bindings, because a key that is written as text would stay the same when the user rebinds it.
 
 use super::source::{self, Excusable};
 
-/// The crates that take keys.
+/// The crates that handle keys.
 const CRATES: [&str; 2] = ["crates/sinew-cli/src/", "crates/sinew-tui/src/"];
 const MODIFIERS: [&str; 4] = ["ctrl+", "shift+", "alt+", "super+"];
-/// Names of keys that are no words of anything else.
+/// Names of keys that have no other meaning.
 const NAMES: [&str; 6] = ["escape", "enter", "tab", "pageUp", "pageDown", "backspace"];
 
-/// The files that write keys as text.
+/// Finds the files that write keys as text.
 pub(super) fn check(files: &[(String, String)]) -> Vec<Excusable> {
     let mut faults = Vec::new();
     for (path, text) in files.iter().filter(|(path, _)| takes_keys(path)) {
@@ -29,7 +29,7 @@ fn takes_keys(path: &str) -> bool {
     CRATES.iter().any(|folder| path.starts_with(folder)) && !is_key_module && !path.ends_with("tests.rs")
 }
 
-/// Returns true if a literal is the name of a key, or a chord stands in it.
+/// Returns true if a literal is the name of a key or contains a chord.
 fn names_key(literal: &str) -> bool {
     let inside = literal.trim_matches(['"', '#', 'r', 'b']);
     NAMES.contains(&literal.trim_matches('"'))

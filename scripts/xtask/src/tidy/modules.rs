@@ -1,30 +1,31 @@
-//! Circles among the modules of a crate, read from paths that begin with `crate` or `super` and from those of a module
-//! into its own children.
+//! Finds cycles among the modules of a crate from paths that begin with `crate` or `super`, and from paths of a module
+//! to its own children.
 //!
-//! A re-export is no knowledge: a path through one leads to where the name is from, and the module that re-exports does
-//! not count as a user. Tests do not count.
+//! A re-export is not a dependency: a path through one leads to the module that defines the name, and the module that
+//! re-exports it does not count as a user. Tests do not count.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// More files than these must not know each other in a circle.
+/// The most files that may form a cycle.
 const MOST: usize = 4;
 
-/// A file of a crate: its module's path from the root, `[]` for `lib.rs`, and its code without comments, texts and tests.
+/// A file of a crate: its module path from the root (`[]` for `lib.rs`), and its code without comments, texts and
+/// tests.
 pub(super) struct File {
     pub(super) module: Vec<String>,
     pub(super) code: String,
 }
 
-/// The circles of a crate.
+/// The cycles of a crate.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Circles {
-    /// Top-level modules that know each other in a circle, each sorted by name.
+    /// Cycles of top-level modules, each sorted by name.
     pub(super) top: Vec<Vec<String>>,
-    /// Files that do, where there are more than four of them.
+    /// Cycles of more than four files.
     pub(super) large: Vec<Vec<String>>,
 }
 
-/// Finds the circles among the files of one crate. Linear in the code but for the look-up of names.
+/// Finds the cycles among the files of one crate. The time is linear in the code, apart from the look-up of names.
 pub(super) fn circles(files: &[File]) -> Circles {
     let index = Index::new(files);
     let mut edges: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
@@ -53,7 +54,7 @@ fn name(module: &[String]) -> String {
 /// The modules of a crate and the names that they re-export.
 struct Index {
     modules: BTreeSet<Vec<String>>,
-    /// The module, the name, and the path that it stands for.
+    /// The module and the exported name, with the path that it stands for.
     exports: BTreeMap<(Vec<String>, String), Vec<String>>,
 }
 
@@ -73,7 +74,7 @@ impl Index {
         index
     }
 
-    /// The path from the crate's root; None for one that leaves the crate.
+    /// The path from the crate's root; `None` if it leaves the crate.
     fn absolute(&self, module: &[String], path: &[String]) -> Option<Vec<String>> {
         let mut base = module.to_vec();
         let mut rest = path;
@@ -99,10 +100,10 @@ impl Index {
         Some(base)
     }
 
-    /// The module that a path from the root leads into, through re-exports.
+    /// The module to which a path from the root leads, through re-exports.
     fn module_of(&self, path: &[String]) -> Vec<String> {
         let mut path = path.to_vec();
-        // A chain of re-exports is short; a circle of them would not compile.
+        // A chain of re-exports is short, and a cycle of them would not compile.
         for _ in 0..8 {
             let length = (0..=path.len()).rev().find(|&length| self.modules.contains(&path[..length])).unwrap_or(0);
             let (module, rest) = path.split_at(length);
@@ -131,7 +132,7 @@ impl Index {
     }
 }
 
-/// The trees of the `use` items, without the word itself, and whether others see them.
+/// The trees of the `use` items without the keyword, and whether they are visible to others.
 fn uses(code: &str) -> Vec<(String, bool)> {
     let mut found = Vec::new();
     let mut start = 0;
@@ -148,7 +149,7 @@ fn uses(code: &str) -> Vec<(String, bool)> {
     found
 }
 
-/// The paths of a use tree, each with the name that it gets.
+/// The paths of a use tree, each with its local name.
 fn flat(tree: &str) -> Vec<(Vec<String>, String)> {
     let tree = tree.trim();
     let Some((prefix, inner)) = tree.split_once('{') else {
@@ -170,7 +171,7 @@ fn flat(tree: &str) -> Vec<(Vec<String>, String)> {
     parts(inner).into_iter().flat_map(|part| flat(&join(part))).collect()
 }
 
-/// Divides at the commas that are in no braces.
+/// Splits at the commas outside of braces.
 fn parts(list: &str) -> Vec<&str> {
     let (mut depth, mut from, mut out) = (0, 0, Vec::new());
     for (at, c) in list.char_indices() {
@@ -193,7 +194,7 @@ fn words(path: &str) -> Vec<String> {
     path.split("::").map(|word| word.trim().to_string()).collect()
 }
 
-/// The paths of the code outside of `use`: runs of names with `::` between them, but those of `pub(in …)`.
+/// The paths in the code outside of `use`: names joined by `::`, except those of `pub(in …)`.
 fn paths(code: &str) -> Vec<Vec<String>> {
     let parts = code.split("pub(in ").enumerate();
     let code: String =
@@ -219,7 +220,7 @@ fn paths(code: &str) -> Vec<Vec<String>> {
             if !path.is_empty() {
                 found.push(std::mem::take(&mut path));
             }
-            // `<T>::name` begins with no module.
+            // `<T>::name` does not begin with a module.
             joined = false;
             rest = &rest[c.len_utf8()..];
         }
@@ -229,7 +230,7 @@ fn paths(code: &str) -> Vec<Vec<String>> {
     found
 }
 
-/// The strongly connected parts of a graph, each sorted. Quadratic, which for a crate is nothing.
+/// The strongly connected components of a graph, each sorted. The time is quadratic, which is fine for a crate.
 fn components(edges: &BTreeMap<String, BTreeSet<String>>) -> Vec<Vec<String>> {
     let reached: BTreeMap<&str, BTreeSet<&str>> =
         edges.keys().map(|from| (from.as_str(), reach(edges, from))).collect();
@@ -311,7 +312,7 @@ mod tests {
             ("a::z", "use super::y::B;"),
             ("a::w", "use super::{A, z};"),
         ];
-        // Nobody needs the last two: they are in no circle.
+        // No module uses the last two, so they are not in a cycle.
         let small = [&[("", ""), ("a", "fn f() { x::g(); y::h() }")], &children[..]].concat();
         check(&small, &[], &[]);
         let large = [&[("", ""), ("a", "fn f() { x::g(); w::h() }")], &children[..]].concat();

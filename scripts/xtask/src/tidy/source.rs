@@ -1,6 +1,7 @@
-//! Rust source without what the rules of this program must not see: comments, the insides of texts, and test modules.
+//! Removes what the rules of this program must ignore from Rust source: comments, the contents of literals, and test
+//! modules.
 
-/// A fault that `allowed.txt` may excuse: its key there, and a sentence.
+/// A fault that `allowed.txt` may excuse: its key there, and its message.
 pub(super) type Excusable = (String, String);
 
 /// A part of a source.
@@ -11,8 +12,8 @@ enum Part {
     Literal,
 }
 
-/// Replaces comments and the insides of string and character literals with spaces. Line ends stay, so that line numbers
-/// do too.
+/// Replaces comments and the contents of string and character literals with spaces. Line ends stay, so that line
+/// numbers stay the same.
 pub(super) fn code(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     scan(text, |part, piece| match part {

@@ -352,7 +352,7 @@ fn number(variable: &str, default: u64) -> u64 {
 }
 
 #[test]
-fn items_14_to_28_hold_in_every_play_of_sessions_and_servers() {
+fn invariants_hold_in_every_simulation_of_sessions_and_servers() {
     let first = number("SINEW_SEED", 1);
     let mut counts = laws::PlayCounts::default();
     for seed in first..first + number("SINEW_SEEDS", 100) {

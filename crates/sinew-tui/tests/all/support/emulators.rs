@@ -1,4 +1,4 @@
-//! Emulators that others wrote.
+//! Third-party terminal emulators.
 
 use std::num::NonZeroU16;
 
@@ -28,7 +28,7 @@ impl Alacritty {
         &self.term
     }
 
-    /// Scrolls to rows above the screen, as a reader does.
+    /// Scrolls the view like a reader, for example to rows above the screen.
     pub fn scroll(&mut self, scroll: Scroll) {
         self.term.scroll_display(scroll);
     }
@@ -101,7 +101,7 @@ impl Terminal for Alacritty {
             .collect()
     }
 
-    /// Returns the text as a selection of everything contains it.
+    /// Returns the text that a selection of everything would contain.
     fn text(&mut self) -> Vec<String> {
         let grid = self.term.grid();
         let start = Point::new(grid.topmost_line(), Column(0));

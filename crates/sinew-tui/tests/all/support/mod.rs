@@ -1,4 +1,4 @@
-//! Terminals to paint on: three emulators behind one trait, and a strict screen of our own.
+//! Terminals to paint on: three emulators behind one trait, and a strict screen that is part of these tests.
 #![allow(dead_code, unreachable_pub, reason = "each test binary uses a part of a shared module")]
 
 pub mod emulators;
@@ -35,7 +35,7 @@ pub fn view_row(row: &Row, columns: usize) -> Vec<View> {
     views
 }
 
-/// A blank shows its background and lines only.
+/// Returns the visible part of a style: of a blank, only the background and lines.
 pub fn seen(style: Style, text: &str) -> Style {
     if text != " " {
         return style;
@@ -50,17 +50,17 @@ pub trait Terminal {
     fn name(&self) -> &'static str;
     fn feed(&mut self, bytes: &[u8]);
     fn resize(&mut self, columns: usize, rows: usize);
-    /// Row and column of the cursor on the screen.
+    /// Returns the row and column of the cursor on the screen.
     fn cursor(&self) -> (usize, usize);
-    /// Scrollback and screen.
+    /// Returns the rows of scrollback and screen.
     fn lines(&mut self) -> Vec<Vec<View>>;
-    /// Rows of the screen.
+    /// Returns the number of rows of the screen.
     fn height(&self) -> usize;
-    /// Whether attributes and colours can be read in full.
+    /// Returns true if all attributes and colours can be read.
     fn knows_styles(&self) -> bool {
         true
     }
-    /// Scrollback and screen as text; rows that the terminal wrapped itself are one line.
+    /// Returns scrollback and screen as text; rows that the terminal wrapped by itself are one line.
     fn text(&mut self) -> Vec<String>;
 }
 
@@ -69,7 +69,7 @@ pub fn text_of(views: &[View]) -> String {
     text.trim_end().to_owned()
 }
 
-/// Tries a law with so many random inputs.
+/// Runs a property test with `cases` random inputs.
 pub fn run<T: std::fmt::Debug>(cases: u32, input: impl proptest::strategy::Strategy<Value = T>, test: impl Fn(T)) {
     let mut runner = TestRunner::new(Config { cases, failure_persistence: None, ..Config::default() });
     let result = runner.run(&input, |input| {

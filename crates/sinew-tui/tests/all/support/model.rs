@@ -1,11 +1,11 @@
-//! Random sessions: blocks whose content is known, operations on them, and what must be on the terminal afterwards.
+//! Random sessions: blocks with known content, operations on them, and the rows that a terminal must show afterwards.
 
 use proptest::prelude::*;
 use sinew_tui::{
     Attrs, Block, BlockId, Caret, Chrome, Color, Layout, Line, Rendered, Row, Screen, Style, WrapMode, wrap,
 };
 
-/// Lines that come one after the other; the last `open` ones may still change.
+/// A block of lines, of which those after the first `settled` ones may still change.
 pub struct Lines {
     pub lines: Vec<(String, WrapMode)>,
     pub settled: usize,
@@ -19,7 +19,7 @@ impl Block for Lines {
     }
 
     fn render(&mut self, layout: &Layout<'_>, _: bool, out: &mut Rendered) {
-        // Whatever is there of lines that are not settled goes; settled ones are never made again.
+        // Rows of lines that are not settled are replaced; settled rows are never built again.
         let made = out.rows[..out.settled].last().map_or(0, |row| row.line as usize);
         out.reopen();
         for (index, (text, mode)) in self.lines.iter().enumerate().skip(made) {
@@ -36,7 +36,7 @@ impl Block for Lines {
     }
 }
 
-/// The rows of a line; one of so many `#` is a row of a picture, where it fits.
+/// Returns the rows of a line. A line that consists of `#` is one row of an image with as many cells, if it fits.
 pub fn rows_of(text: &str, width: usize, mode: WrapMode, number: u32) -> Vec<Row> {
     let columns = text.len();
     if columns > 0 && columns < width && text.bytes().all(|byte| byte == b'#') {
@@ -49,7 +49,7 @@ pub fn rows_of(text: &str, width: usize, mode: WrapMode, number: u32) -> Vec<Row
     rows
 }
 
-/// Words with looks by their first letter.
+/// Returns a line whose words have a style that depends on their first letter.
 pub fn styled(text: &str) -> Line {
     let mut line = Line::new();
     for word in text.split_inclusive(' ') {
@@ -67,19 +67,19 @@ pub fn styled(text: &str) -> Line {
 
 #[derive(Clone, Debug)]
 pub enum Op {
-    /// A new block.
+    /// Adds a block.
     Push,
-    /// A line more in one of the open blocks.
+    /// Adds a line to an open block.
     Line(usize, String, WrapMode),
-    /// Text at the end of the last line of an open block that is not settled.
+    /// Appends text to the last line of an open block, if the line is not settled.
     Delta(usize, String),
-    /// Lines settle.
+    /// Settles lines of an open block.
     Settle(usize, usize),
-    /// All of a block settles and it ends.
+    /// Settles all lines of a block and finishes it.
     Finish(usize),
-    /// A popup of so many rows, or none.
+    /// Shows a popup or panel of this many rows; 0 closes it.
     Cover(usize),
-    /// Rows of the editor and where the cursor is in it.
+    /// Sets the rows of the editor, and the row and column of its cursor.
     Editor(Vec<String>, usize, usize),
     Status(String),
     Above(usize),
@@ -112,14 +112,14 @@ pub fn op() -> impl Strategy<Value = Op> {
     ]
 }
 
-/// The same with rows of pictures.
+/// Generates operations that also add rows of images.
 pub fn picture_op() -> impl Strategy<Value = Op> {
     let picture =
         (0..4usize, 1..30usize).prop_map(|(block, columns)| Op::Line(block, "#".repeat(columns), WrapMode::Words));
     prop_oneof![3 => op(), 1 => picture]
 }
 
-/// A session and its operations so far.
+/// A screen and the content that was added to it so far.
 pub struct Session {
     pub screen: Screen,
     pub ids: Vec<(BlockId, Shadow)>,
@@ -142,7 +142,7 @@ impl Session {
         session
     }
 
-    /// Carries one operation out; painting is the caller's.
+    /// Applies an operation; the caller paints.
     pub fn apply(&mut self, op: &Op) {
         let open: Vec<usize> = (0..self.ids.len()).filter(|at| !self.ids[*at].1.finished).collect();
         let pick = |nth: usize| open.get(nth % open.len().max(1)).copied();
@@ -196,8 +196,8 @@ impl Session {
         block.version += 1;
     }
 
-    /// Everything that may have scrolled out, in order: rows of all finished blocks up to the first open one, and its
-    /// settled ones.
+    /// Returns all rows that may have scrolled out, in order: those of the finished blocks before the first open one,
+    /// and the settled rows of that one.
     pub fn settled_rows(&self, width: usize) -> Vec<Row> {
         let mut rows = Vec::new();
         for (index, (_, shadow)) in self.ids.iter().enumerate() {
@@ -214,7 +214,7 @@ impl Session {
         rows
     }
 
-    /// The text of all settled lines without blanks.
+    /// Returns the text of the same lines without blanks.
     pub fn settled_text(&self) -> String {
         let mut out = String::new();
         for (_, shadow) in &self.ids {

@@ -1,10 +1,10 @@
-//! A screen that accepts the bytes of the contract only, and watches every cell at every byte.
+//! A screen that accepts only the sequences that the contract allows, and checks every cell after every byte.
 
 use sinew_tui::{Color, Style, apply_sgr};
 
 use super::{Terminal, View, seen, text_of};
 
-/// Scrollback and screen are one tape, of which the screen is the end.
+/// A screen and its scrollback as one tape of rows; the screen is the end of the tape.
 pub struct Strict {
     columns: usize,
     rows: usize,
@@ -13,13 +13,13 @@ pub struct Strict {
     top: usize,
     row: usize,
     column: usize,
-    /// The cursor waits behind the last column.
+    /// True if the last column was written and the next character wraps.
     pending: bool,
     style: Style,
     autowrap: bool,
     pub visible: bool,
     pub synchronized: bool,
-    /// Cells as they were when the frame began, and each value that a write gave one since.
+    /// The values that writes assigned to cells in this frame: row, column and value.
     writes: Vec<(usize, usize, View)>,
     before: Vec<Vec<View>>,
     pub fed: usize,
@@ -49,18 +49,18 @@ impl Strict {
         }
     }
 
-    /// The row of the cursor on the tape.
+    /// Returns the row of the cursor on the tape.
     pub fn tape_row(&self) -> usize {
         self.top + self.row
     }
 
-    /// A frame begins: from here on each cell may change once.
+    /// Begins a frame, in which each cell may change once.
     pub fn begin_frame(&mut self) {
         self.before = self.tape.clone();
         self.writes.clear();
     }
 
-    /// The frame is over: every cell showed its old or its new content at every byte of it.
+    /// Ends the frame, and checks that every cell showed its old or its new content after every byte.
     #[track_caller]
     pub fn end_frame(&mut self) {
         assert!(self.visible, "the cursor is visible at the end of a frame");
@@ -139,7 +139,7 @@ impl Strict {
         }
     }
 
-    /// Cells of a picture, one row of them; the cursor is behind the last one or where it was.
+    /// Draws one row of an image. The cursor is then after the last cell or unchanged, because terminals differ.
     fn picture(&mut self, options: &str) {
         assert_eq!(self.style, Style::PLAIN, "a picture has no look");
         assert!(!self.autowrap && self.column == 0, "a picture begins a row that is not wrapped");
@@ -176,7 +176,7 @@ impl Strict {
                 self.row += count();
                 assert!(self.row < self.rows, "not below the screen");
             }
-            // There is nowhere to go to.
+            // With one column, the cursor cannot move.
             'C' if self.columns == 1 => {}
             'C' => {
                 self.column += count();
@@ -191,7 +191,7 @@ impl Strict {
                 let writes = self.writes.len();
                 self.erase(self.row, self.column);
                 if self.column + 2 >= self.columns {
-                    // The end of a line that two rows made.
+                    // Erasing the last cells splits a line of two rows; the blank in between is allowed.
                     self.writes.truncate(writes);
                 }
             }
