@@ -24,7 +24,7 @@ impl From<Checkpoint> for CheckpointAnswer {
 }
 
 /// Concatenates the bytes of paths; also returns the end of each.
-fn column<'a>(paths: impl Iterator<Item = &'a [u8]>) -> (Buffer, Vec<u32>) {
+pub(crate) fn column<'a>(paths: impl Iterator<Item = &'a [u8]>) -> (Buffer, Vec<u32>) {
     let (mut bytes, mut ends) = (Vec::new(), Vec::new());
     for path in paths {
         bytes.extend_from_slice(path);

@@ -32,6 +32,7 @@ const MENU = [
         ["docs/natives/workspaces.md", "package/workspaces", "Workspaces"],
         ["docs/natives/watching.md", "package/watching", "Watching files"],
         ["docs/natives/checkpoints.md", "package/checkpoints", "Checkpoints"],
+        ["docs/natives/isolated-views.md", "package/isolated-views", "Isolated views"],
         ["docs/natives/patches.md", "package/patches", "Patches"],
         ["docs/natives/shells.md", "package/shells", "Shells and processes"],
         ["docs/natives/sandbox.md", "package/sandbox", "Sandbox"],

@@ -400,12 +400,19 @@ impl Sinew {
         }
     }
 
+    /// Returns the agent's directory in the user's home, which contains checkpoints and isolated views; `None` without a
+    /// home directory.
+    #[must_use]
+    pub fn own_folder(&self) -> Option<PathBuf> {
+        self.home.as_ref().map(|home| home.join(".sinew"))
+    }
+
     /// Returns the options of checkpoints with the settings of this handle: checkpoints are stored in the agent's
     /// directory in the user's home, which no checkpoint contains. Without a home directory the caller has to set
     /// `store`.
     #[must_use]
     pub fn checkpoint_options(&self) -> checkpoint::OpenOptions {
-        let own = self.home.as_ref().map(|home| home.join(".sinew"));
+        let own = self.own_folder();
         checkpoint::OpenOptions {
             store: own.as_ref().map(|own| own.join("checkpoints")).unwrap_or_default(),
             skip: own.into_iter().collect(),

@@ -4,9 +4,12 @@
  */
 import { relative, resolve } from "node:path";
 import { type CallOptions, called, underSignal } from "./call.js";
+import { type EntryPath, pathOf, rows } from "./entry-path.js";
 import { native } from "./loader.js";
 import type { CheckpointAnswer, CheckpointsHandle, PlanAnswer, RestoreRequest } from "./native.js";
 import { type Table, illegal, options as check, text, typeError } from "./options.js";
+
+export type { EntryPath } from "./entry-path.js";
 
 /** The options of `Checkpoints.open`. */
 export interface CheckpointsOptions extends CallOptions {
@@ -78,14 +81,6 @@ export interface Checkpoint {
   session?: string;
   /** `"full"`, or what was not saved: `12 files over 5 MB`, `store is read-only`. Unknown in lists. */
   coverage: string;
-}
-
-/** The path of an entry. */
-export interface EntryPath {
-  /** The path below the root, with `/` between names; bytes that are not UTF-8 are shown as U+FFFD. */
-  path: string;
-  /** The bytes of the path, if it is not UTF-8. */
-  bytes?: Buffer;
 }
 
 /** The kind of a change. */
@@ -223,17 +218,6 @@ function requestOf(call: string, given: RestoreOptions, root: string): { request
   if (Array.isArray(force)) request.forcePaths = pathList(`${call}: force`, force, root);
   else if (force !== undefined && force !== null && typeof force !== "boolean") throw typeError(`${call}: force`, "a boolean or an array of paths", force);
   return { request, signal };
-}
-
-/** Returns the path for some bytes, with the bytes if they are not UTF-8. */
-function pathOf(bytes: Buffer): EntryPath {
-  const path = bytes.toString("utf8");
-  // A copy, because the original buffer contains the paths of all rows.
-  return path.includes("\ufffd") && !Buffer.from(path).equals(bytes) ? { path, bytes: Buffer.from(bytes) } : { path };
-}
-
-function rows(paths: Buffer, ends: number[]): EntryPath[] {
-  return ends.map((end, at) => pathOf(paths.subarray(at === 0 ? 0 : ends[at - 1], end)));
 }
 
 function checkpointOf({ id, time, kind, label, session, coverage }: CheckpointAnswer): Checkpoint {

@@ -16,6 +16,7 @@ export { grep, grepSync, hasMatch, search, searchContent, type ContextLine, type
 export * from "./highlight.js";
 export * from "./html.js";
 export * from "./image.js";
+export * from "./isolated-view.js";
 export * from "./keys.js";
 export * from "./list-workspace.js";
 export * from "./output-sink.js";

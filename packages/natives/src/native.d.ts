@@ -12,6 +12,19 @@ export declare class Abort {
    release(): void
 }
 
+/** The result of a hand-back. */
+export interface AppliedAnswer {
+  paths: Buffer
+  ends: Array<number>
+  outcomes: Array<string>
+  /** Empty without a reason. */
+  reasons: Array<string>
+  /** Empty without a file that contains both texts. */
+  merged: Array<string>
+  applied: boolean
+  remainder: RemainderAnswer
+}
+
 /** The current and the recent files of the user. */
 export interface BoostRequest {
   current?: string
@@ -333,6 +346,17 @@ export interface KittyFields {
   eventType?: number
 }
 
+/** A view that a process left. */
+export interface LeftoverAnswer {
+  id: string
+  root: string
+  mode: string
+  time: number
+  label?: string
+  recovered: boolean
+  new: boolean
+}
+
 /** A piece of the output of a command. */
 export interface OutputChunk {
   /** True for standard error, if it is separate. */
@@ -522,6 +546,17 @@ export interface PtyTerminal {
   fd: number
   /** The path of the program's end. */
   name: string
+}
+
+/** What a hand-back leaves in the view. */
+export interface RemainderAnswer {
+  ignored: Buffer
+  ignoredEnds: Array<number>
+  special: number
+  repositories: Buffer
+  repositoryEnds: Array<number>
+  /** Reference, id and first line of each commit. */
+  commits: Array<string>
 }
 
 /** A repository that has moved. */
@@ -782,6 +817,56 @@ export declare enum UseKind {
   Edit = 'edit'
 }
 
+/** The differences of a view. */
+export interface ViewChangesAnswer {
+  paths: Buffer
+  ends: Array<number>
+  changes: Array<string>
+  kinds: Array<string>
+  /** The permissions before; -1 for an entry that was added. */
+  oldModes: Array<number>
+  /** The permissions after; -1 for an entry that was deleted. */
+  newModes: Array<number>
+  binary: Array<boolean>
+  patch: Buffer
+  truncated: boolean
+  remainder: RemainderAnswer
+}
+
+/** What does not change in a view. */
+export interface ViewFacts {
+  id: string
+  path: string
+  root: string
+  mode: string
+  missing: Array<string>
+  notes: Array<string>
+  /** Names and values, alternating. */
+  environment: Array<string>
+}
+
+/** An isolated view of a directory. */
+export declare class ViewHandle {
+  /** Returns what does not change. */
+   facts(): ViewFacts
+  /** Compares the view with the directory as it was. */
+   changes(ignored: boolean, maxPatchBytes?: number | undefined | null, timeoutMs?: number | undefined | null, abort?: Abort | undefined | null): Promise<ViewChangesAnswer>
+  /** Applies the changes to the directory. */
+   apply(onConflict: string, ignored: boolean, timeoutMs?: number | undefined | null, abort?: Abort | undefined | null): Promise<AppliedAnswer>
+  /** Removes the view. Does nothing if that was done. */
+   discard(): Promise<void>
+}
+
+/** The options of opening a view. */
+export interface ViewRequest {
+  root: string
+  home?: string
+  mode?: 'auto' | 'overlay' | 'worktree' | 'copy'
+  label?: string
+  maxEntries?: number
+  timeoutMs?: number
+}
+
 /** Changes, and how they were detected. */
 export interface WatchBatch {
   mode: string
@@ -976,6 +1061,9 @@ export declare function keyNames(): Array<string>
 /** Signals a process and all its descendants. */
 export declare function killTree(pid: number, signal: number): number
 
+/** Lists the views that processes left. */
+export declare function leftoverViews(home?: string | undefined | null, timeoutMs?: number | undefined | null, abort?: Abort | undefined | null): Promise<LeftoverAnswer[]>
+
 /** Returns the process ids of all descendants of a process. */
 export declare function listDescendants(pid: number): Array<number>
 
@@ -996,6 +1084,9 @@ export declare function openPty(cols: number, rows: number): PtyPair
 
 /** Opens a writer for a file descriptor. */
 export declare function openTtyWriter(fd: number): TtyWriterHandle
+
+/** Creates a view of a directory. */
+export declare function openView(request: ViewRequest, abort?: Abort | undefined | null): Promise<ViewHandle>
 
 /** Reads a directory and begins to watch it. */
 export declare function openWatch(path: string, options: WatchRequest, abort?: Abort | undefined | null): Promise<WatchHandle>
@@ -1019,6 +1110,9 @@ export declare function processFromPid(pid: number): ProcessHandle | null
 
 /** Deletes the index of a directory on disk; resolves to false if there is none. */
 export declare function removeWorkspace(root: string, cacheDir?: string | undefined | null): Promise<boolean>
+
+/** Opens a view that a process left. */
+export declare function reopenView(home: string | undefined | null, id: string, timeoutMs?: number | undefined | null, abort?: Abort | undefined | null): Promise<ViewHandle>
 
 export declare function sanitizeText(text: string): string | null
 

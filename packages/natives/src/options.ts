@@ -3,10 +3,11 @@
  * @module
  */
 import { handleOf } from "./sandbox-handle.js";
+import { placeOf } from "./view-place.js";
 
 /** The types of keys; a trailing `!` makes a key required. */
 export type Kind =
-  | "string" | "boolean" | "u32" | "strings" | "patterns" | "env" | "environ" | "signal" | "bytes" | "stdin" | "function" | "sandbox"
+  | "string" | "boolean" | "u32" | "strings" | "patterns" | "env" | "environ" | "signal" | "bytes" | "stdin" | "function" | "sandbox" | "view"
   | "string!" | "u32!" | "bytes!" | "strings!"
   | readonly string[];
 
@@ -92,6 +93,9 @@ function checked(where: string, kind: Kind, value: unknown): unknown {
       return value;
     case "sandbox":
       if (handleOf(value) === undefined) throw typeError(where, "a Sandbox", value);
+      return value;
+    case "view":
+      if (placeOf(value) === undefined) throw typeError(where, "an IsolatedView", value);
       return value;
     case "strings":
     case "strings!":

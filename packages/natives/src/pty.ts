@@ -4,12 +4,14 @@
  */
 import { constants } from "node:os";
 import { type CallOptions, called, withCallback } from "./call.js";
+import type { IsolatedView } from "./isolated-view.js";
 import { native, supervisor } from "./loader.js";
 import type { PtyHandle, PtyPair, PtyRequest, PtyTerminal } from "./native.js";
 import { handleOf } from "./sandbox-handle.js";
 import type { Sandbox } from "./sandbox.js";
 import { type Table, bytes, options as check, count, text, typeError } from "./options.js";
 import { TextJoiner } from "./text-joiner.js";
+import { inPlace } from "./view-place.js";
 
 /** The program to run, and its terminal. */
 export interface PtyOptions extends CallOptions {
@@ -36,6 +38,8 @@ export interface PtyOptions extends CallOptions {
   rows?: number | undefined;
   /** Limits the program and everything that it starts. Default: none. */
   sandbox?: Sandbox | undefined;
+  /** Runs the program in this view: in its directory, unless `cwd` is given, with its variables. Default: none. */
+  view?: IsolatedView | undefined;
 }
 
 /** How a session ended. */
@@ -51,7 +55,7 @@ export interface PtyResult {
 }
 
 const PTY: Table = {
-  command: "string", argv: "strings", shell: "string", login: "boolean", encoding: ["utf8", "buffer"], cwd: "string", env: "environ", cols: "u32", rows: "u32", sandbox: "sandbox", timeoutMs: "u32", signal: "signal",
+  command: "string", argv: "strings", shell: "string", login: "boolean", encoding: ["utf8", "buffer"], cwd: "string", env: "environ", cols: "u32", rows: "u32", sandbox: "sandbox", view: "view", timeoutMs: "u32", signal: "signal",
 };
 
 /** The running sessions. The references prevent the garbage collector from ending their programs. */
@@ -132,7 +136,8 @@ export class PtySession {
   async start(options: PtyOptions & { encoding: "buffer" }, onChunk?: OnChunk<Uint8Array>): Promise<PtyResult>;
   async start(options: PtyOptions, onChunk?: OnChunk<string>): Promise<PtyResult>;
   async start(options: PtyOptions, onChunk?: OnChunk<never>): Promise<PtyResult> {
-    const { signal, env, argv, encoding, sandbox, ...rest } = check("PtySession.start", PTY, options) as PtyOptions;
+    const checked = inPlace(check("PtySession.start", PTY, options) as PtyOptions);
+    const { signal, env, argv, encoding, sandbox, view: _, ...rest } = checked;
     if (argv === undefined) text("PtySession.start: command", rest.command);
     if (onChunk !== undefined && onChunk !== null && typeof onChunk !== "function") {
       throw typeError("PtySession.start: onChunk", "a function", onChunk);

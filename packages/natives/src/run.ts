@@ -4,6 +4,7 @@
  */
 import { withCallback } from "./call.js";
 import { CommandError, type Data, OutputBuffer } from "./command-output.js";
+import type { IsolatedView } from "./isolated-view.js";
 import { native } from "./loader.js";
 import type { Abort, OutputChunk, ShellSetup, ShellStreams } from "./native.js";
 import { type Table, options as check, typeError } from "./options.js";
@@ -11,6 +12,7 @@ import { handleOf } from "./sandbox-handle.js";
 import type { ShellOptions, ShellRunOptions, ShellRunResult } from "./shell.js";
 import { RUN, SHELL, checkCallback, request, resultOf, setup } from "./shell-request.js";
 import { type StdinSource, feeding } from "./stdin.js";
+import { inPlace } from "./view-place.js";
 
 export { CommandError } from "./command-output.js";
 export type { StdinSource } from "./stdin.js";
@@ -42,6 +44,8 @@ export interface ShellExecuteOptions extends Omit<ShellRunOptions, "env" | "stdi
   env?: Record<string, string | undefined> | undefined;
   /** The standard input: whole, or written while the command runs. Default: empty. */
   stdin?: StdinSource | undefined;
+  /** Runs the command in this view: in its directory, unless `cwd` is given, with its variables. Default: none. */
+  view?: IsolatedView | undefined;
 }
 
 /** The options of a program that is run without a shell. */
@@ -70,7 +74,7 @@ export interface CommandBytesResult extends ShellRunResult {
 /** Receives output while the command runs. If it returns a promise, the command waits for it. */
 export type OnOutput<T = string> = ((chunk: T, stream: "stdout" | "stderr") => void | Promise<void>) | null | undefined;
 
-const OUTPUT: Table = { buffer: "boolean", encoding: ["utf8", "buffer"], maxBuffer: "u32", stripFinalNewline: "boolean", reject: "boolean", env: "environ", stdin: "stdin" };
+const OUTPUT: Table = { buffer: "boolean", encoding: ["utf8", "buffer"], maxBuffer: "u32", stripFinalNewline: "boolean", reject: "boolean", env: "environ", stdin: "stdin", view: "view" };
 const EXECUTE: Table = { ...RUN, ...SHELL, ...OUTPUT };
 const PROGRAM: Table = { ...Object.fromEntries(Object.entries(RUN).filter(([key]) => key !== "command")), sessionEnv: "env", sandbox: "sandbox", ...OUTPUT };
 
@@ -85,8 +89,9 @@ function splitEnvironment(shell: ShellSetup, env: Record<string, string | undefi
 }
 
 /** Runs a script, or the program of `args`. */
-async function execute(call: string, options: ShellExecuteOptions, args: readonly string[] | undefined, onChunk: OnOutput<never>): Promise<ShellRunResult> {
+async function execute(call: string, given: ShellExecuteOptions, args: readonly string[] | undefined, onChunk: OnOutput<never>): Promise<ShellRunResult> {
   checkCallback(call, onChunk);
+  const options = inPlace(given);
   const { stdin, env, buffer = false, encoding, maxBuffer, stripFinalNewline, reject, signal, timeoutMs } = options;
   const whole = typeof stdin === "string" ? Buffer.from(stdin) : stdin instanceof Uint8Array ? stdin : undefined;
   const shell = setup(options);

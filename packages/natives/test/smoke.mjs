@@ -67,6 +67,16 @@ const USES = {
       assert.equal((await checkpoints.restore(id)).done, 1);
     }),
   CommandError: ({ CommandError, run }) => assert.rejects(run(FAILS, { reject: true }), CommandError),
+  IsolatedView: ({ IsolatedView }) =>
+    withFolder(async (path) => {
+      const [project, home] = [join(path, "project"), join(path, "home")];
+      mkdirSync(project);
+      if (process.platform === "win32") return assert.rejects(IsolatedView.open(project, { home }), { code: "ERR_UNSUPPORTED" });
+      const view = await IsolatedView.open(project, { home });
+      writeFileSync(join(view.path, "new"), "x");
+      assert.equal((await view.apply()).files.length, 1);
+      await view.discard();
+    }),
   Ellipsis: ({ Ellipsis }) => assert.equal(typeof Ellipsis.Unicode, "number"),
   FileLock: ({ FileLock }) =>
     withFolder(async (path) => {

@@ -75,7 +75,7 @@ const PAIRS: &[Pair] = &[
     Pair {
         typescript: ("pty.ts", &["PtyOptions"]),
         rust: ("sinew-shell/src/pty/options.rs", "PtyOptions"),
-        only_typescript: &["command", "encoding", "env"],
+        only_typescript: &["command", "encoding", "env", "view"],
         ..NONE
     },
     Pair {

@@ -37,7 +37,7 @@ pub(crate) mod session;
 #[cfg(unix)]
 mod share;
 pub(crate) mod state;
-mod subagents;
+pub(crate) mod subagents;
 pub(crate) mod tasks;
 pub(crate) mod tools;
 pub(crate) mod undo;

@@ -390,8 +390,11 @@ fn a_question_names_the_child_that_asks() {
     assert_eq!(asked["subagent"], json!({"id": "One", "agent": "task", "description": "a test"}), "{asked}");
     let listed = client.ask("subagent_list", json!({}));
     assert_eq!(listed["data"]["subagents"][0]["state"], "asking", "{listed}");
+    let state = client.ask("get_state", json!({}));
+    assert_eq!(state["data"]["subagents"][0]["id"], "One", "{state}");
     client.send(&json!({"type": "extension_ui_response", "id": asked["id"], "confirmed": true}));
     client.count("agent_settled", 1);
+    assert_eq!(client.ask("get_state", json!({}))["data"]["subagents"], json!([]));
     assert!(stage.path("project/made").exists());
     assert_eq!(client.end().code, Some(0));
 }

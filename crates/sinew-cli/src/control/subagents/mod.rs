@@ -37,6 +37,8 @@ use tokio_util::task::TaskTracker;
 
 use crate::app::OpenSession;
 use crate::settings::Task;
+pub(crate) use verbs::ListedChild;
+
 use place::{Place, Places};
 
 /// The children of a control.

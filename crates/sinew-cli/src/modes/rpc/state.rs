@@ -11,6 +11,7 @@ use sinew_session::Session;
 use super::client::{Fields, Rpc, fields};
 use super::model::describe;
 use super::reply::{Answer, Reply};
+use super::subagents;
 use crate::control::ControlError;
 use crate::control::state::{State, Stats};
 
@@ -45,6 +46,7 @@ pub(super) async fn state(rpc: Arc<Rpc>, _: Fields) -> Answer {
         "dumpTools": tools,
         "cwd": state.cwd,
         "mode": state.session_mode,
+        "subagents": subagents::at_work(&rpc),
     })))
 }
 

@@ -3,26 +3,37 @@
 use std::sync::Arc;
 
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
+use sinew_agent::subagent::ChildState;
 
 use super::client::{Fields, Rpc, fields};
 use super::reply::Answer;
 use crate::control::ControlError;
+use crate::control::subagents::ListedChild;
 
 /// Returns the children of the session.
 pub(super) async fn list(rpc: Arc<Rpc>, _: Fields) -> Answer {
-    let children = rpc.control.children().into_iter().map(|child| {
-        json!({
-            "id": child.id,
-            "agent": child.agent,
-            "description": child.description,
-            "state": child.state,
-            "turns": child.figures.turns,
-            "tokens": child.figures.tokens,
-            "cost": child.figures.cost,
-        })
-    });
-    Ok(Some(json!({"subagents": children.collect::<Vec<_>>()})))
+    let children = rpc.control.children();
+    Ok(Some(json!({"subagents": children.iter().map(describe).collect::<Vec<_>>()})))
+}
+
+/// Returns the children of the session that wait or work.
+pub(super) fn at_work(rpc: &Rpc) -> Vec<Value> {
+    let is_at_work =
+        |child: &&ListedChild| matches!(child.state, ChildState::Queued | ChildState::Running | ChildState::Asking);
+    rpc.control.children().iter().filter(is_at_work).map(describe).collect()
+}
+
+fn describe(child: &ListedChild) -> Value {
+    json!({
+        "id": child.id,
+        "agent": child.agent,
+        "description": child.description,
+        "state": child.state,
+        "turns": child.figures.turns,
+        "tokens": child.figures.tokens,
+        "cost": child.figures.cost,
+    })
 }
 
 /// Writes to a child that works.
