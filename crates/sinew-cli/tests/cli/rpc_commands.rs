@@ -45,6 +45,7 @@ fn table(user: &str) -> Vec<Row> {
                 "dumpTools",
                 "cwd",
                 "mode",
+                "subagents",
             ]),
         ),
         ("get_available_models", none(), Some(&["models"])),
