@@ -61,13 +61,11 @@ pub(crate) fn open_view<'env>(
 ) -> napi::Result<Object<'env>> {
     let cancel = abort::cancel(abort, request.timeout_ms);
     let ViewRequest { root, home, mode, label, max_entries, timeout_ms: _ } = request;
-    let excludes = handle().global_excludes.clone();
     let work = move || {
         cancel.check()?;
-        let mut options = OpenOptions::new(home_of(home)?);
+        let mut options = OpenOptions { home: home_of(home)?, ..handle().view_options() };
         options.mode = mode.as_deref().and_then(ViewMode::from_name).unwrap_or_default();
         options.label = label;
-        options.global_excludes = excludes.as_ref().and_then(|excludes| excludes.file()).map(Into::into);
         if let Some(most) = max_entries {
             options.max_entries = most as usize;
         }
@@ -99,11 +97,7 @@ pub(crate) fn leftover_views<'env>(
     abort: Option<&Abort>,
 ) -> napi::Result<Object<'env>> {
     let cancel = abort::cancel(abort, timeout_ms);
-    let work = move || {
-        let home = home_of(home)?;
-        // Nobody has opened a view yet.
-        if home.join("isolated").is_dir() { leftovers(&home, &cancel) } else { Ok(Vec::new()) }
-    };
+    let work = move || leftovers(&home_of(home)?, &cancel);
     let translate = |list: Vec<_>| list.into_iter().map(LeftoverAnswer::from).collect::<Vec<_>>();
     task::alone(env, "IsolatedView", work, translate)
 }

@@ -6,6 +6,26 @@ use serde_json::Value;
 use sinew_llm::event::StreamEvent;
 use sinew_llm::message::{AgentMessage, AssistantMessage, Block};
 
+/// A child and its use.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SubagentStatus {
+    /// Its id.
+    pub id: String,
+    /// The call that started it.
+    pub parent_tool_call_id: String,
+    /// The name of its agent.
+    pub agent: String,
+    /// Its state.
+    pub state: &'static str,
+    /// The number of its answers.
+    pub turns: usize,
+    /// The sum of its tokens.
+    pub tokens: u64,
+    /// Its cost in US dollars.
+    pub cost: f64,
+}
+
 /// An event of a session. In JSON, `type` is its name in snake_case; the other keys are camelCase.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
@@ -209,43 +229,17 @@ pub enum Event {
         #[serde(skip_serializing_if = "Option::is_none")]
         description: Option<String>,
     },
-    /// The state of a child that waits or works, at most every 150 ms.
+    /// The state of a child that waits or works (`queued`, `running` or `asking`), at most every 150 ms.
     SubagentProgress {
-        /// Its id.
-        id: String,
-        /// The call that started it.
-        parent_tool_call_id: String,
-        /// The name of its agent.
-        agent: String,
-        /// Its state: `queued`, `running` or `asking`.
-        state: &'static str,
-        /// The number of its answers so far.
-        turns: usize,
-        /// The sum of its tokens so far.
-        tokens: u64,
-        /// Its cost so far in US dollars.
-        cost: f64,
+        /// The child and its use so far.
+        #[serde(flatten)]
+        child: SubagentStatus,
         /// The last line that it wrote.
         #[serde(skip_serializing_if = "Option::is_none")]
         last_line: Option<String>,
     },
-    /// A child ended; also one that was never started.
-    SubagentEnd {
-        /// Its id.
-        id: String,
-        /// The call that started it.
-        parent_tool_call_id: String,
-        /// The name of its agent.
-        agent: String,
-        /// Its final state: `completed`, `failed`, `aborted`, `over_budget` or `skipped`.
-        state: &'static str,
-        /// The number of its answers.
-        turns: usize,
-        /// The sum of its tokens.
-        tokens: u64,
-        /// Its cost in US dollars.
-        cost: f64,
-    },
+    /// A child ended (`completed`, `failed`, `aborted`, `over_budget` or `skipped`); also one that was never started.
+    SubagentEnd(SubagentStatus),
     /// A hook of an extension failed.
     ExtensionError {
         /// The name of the extension.
@@ -422,6 +416,15 @@ mod tests {
         let user = || AgentMessage::from(AssistantMessage::default());
         let step = AnswerStep { event: StreamEvent::TextStart { content_index: 0 }, content: None };
         let text = String::new;
+        let status = |state| SubagentStatus {
+            id: text(),
+            parent_tool_call_id: text(),
+            agent: text(),
+            state,
+            turns: 1,
+            tokens: 2,
+            cost: 0.5,
+        };
         for event in [
             Event::AgentStart,
             Event::AgentEnd { messages: Vec::new() },
@@ -465,25 +468,8 @@ mod tests {
             Event::JobUpdate { job_id: text(), state: text() },
             Event::McpStatus { server: text(), state: text(), era: None, tools: None, error: None },
             Event::SubagentStart { id: text(), parent_tool_call_id: text(), agent: text(), description: None },
-            Event::SubagentProgress {
-                id: text(),
-                parent_tool_call_id: text(),
-                agent: text(),
-                state: "running",
-                turns: 0,
-                tokens: 0,
-                cost: 0.0,
-                last_line: None,
-            },
-            Event::SubagentEnd {
-                id: text(),
-                parent_tool_call_id: text(),
-                agent: text(),
-                state: "completed",
-                turns: 1,
-                tokens: 2,
-                cost: 0.5,
-            },
+            Event::SubagentProgress { child: status("running"), last_line: None },
+            Event::SubagentEnd(status("completed")),
             Event::ExtensionError { extension_path: text(), event: text(), error: text() },
             Event::Warning { message: text() },
         ] {

@@ -306,7 +306,7 @@ impl<T: Letter> Search<'_, T> {
     }
 }
 
-/// What of a path equals a text.
+/// The part of a path that equals a text.
 #[derive(Debug, Clone, Copy)]
 enum Exactness {
     Path,

@@ -65,7 +65,7 @@ impl Guard {
                 if is_formatting(&tag.name) {
                     tag.attrs.clear();
                 } else if tag.name == local_name!("code") {
-                    // What does not name a language is irrelevant for formatting.
+                    // A class that does not name a language is irrelevant for formatting.
                     tag.attrs.retain(|attribute| match &*attribute.name.local {
                         "class" => language::of_class(&attribute.value).is_some(),
                         "data-lang" | "data-language" | "lang" => true,

@@ -8,7 +8,7 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::event::EventStream;
-use crate::message::LlmMessage;
+use crate::message::{Block, Content, LlmMessage};
 use crate::model::{Model, ThinkingLevel};
 
 /// Answers requests with one wire protocol.
@@ -91,6 +91,23 @@ impl Request {
     /// Returns the messages of the conversation.
     pub fn conversation(&self) -> impl DoubleEndedIterator<Item = &LlmMessage> + Clone {
         self.messages.iter().map(|message| &**message)
+    }
+
+    /// Returns the length of all texts of the system prompt and the conversation, in bytes of UTF-8.
+    #[must_use]
+    pub fn text_bytes(&self) -> usize {
+        let blocks = |blocks: &[Block]| -> usize {
+            blocks.iter().map(|block| if let Block::Text(text) = block { text.text.len() } else { 0 }).sum()
+        };
+        let messages = self.conversation().map(|message| match message {
+            LlmMessage::User(message) => match &message.content {
+                Content::Text(text) => text.len(),
+                Content::Blocks(list) => blocks(list),
+            },
+            LlmMessage::Assistant(message) => blocks(&message.content),
+            LlmMessage::ToolResult(message) => blocks(&message.content),
+        });
+        messages.chain(self.system.iter().map(|part| part.text.len())).sum()
     }
 }
 

@@ -422,6 +422,20 @@ impl Sinew {
 }
 
 impl Sinew {
+    /// Returns the options of isolated views with the settings of this handle: views are stored in the agent's directory
+    /// in the user's home, and the user's global ignore file applies. Without a home directory the caller has to set
+    /// `home`.
+    #[must_use]
+    pub fn view_options(&self) -> view::OpenOptions {
+        let excludes = self.global_excludes.as_ref().and_then(|excludes| excludes.file());
+        view::OpenOptions {
+            global_excludes: excludes.map(Path::to_path_buf),
+            ..view::OpenOptions::new(self.own_folder().unwrap_or_default())
+        }
+    }
+}
+
+impl Sinew {
     /// Watches a directory with the event queue that all workspaces share, and applies the user's global ignore file.
     ///
     /// # Errors

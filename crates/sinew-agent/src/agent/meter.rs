@@ -6,7 +6,7 @@ use parking_lot::Mutex;
 use sinew::base::Result;
 use sinew_llm::error::ErrorInfo;
 use sinew_llm::event::{EventStream, StreamEvent};
-use sinew_llm::message::{Block, Content, LlmMessage, Usage};
+use sinew_llm::message::Usage;
 use sinew_llm::provider::{Provider, Request};
 use tokio::sync::SetOnce;
 use tokio_util::sync::CancellationToken;
@@ -50,8 +50,11 @@ impl Meter {
 
     /// Ends the wait of [`Meter::answered`].
     pub fn set_answered(&self) {
-        // Only the first answer matters.
-        let _ = self.answered.set(());
+        // Each event of an answer calls this, and setting takes a lock.
+        if !self.answered.initialized() {
+            // Another request may have been answered just now.
+            let _ = self.answered.set(());
+        }
     }
 
     fn add(&self, more: &Usage) {
@@ -82,7 +85,7 @@ struct Reservation {
 
 impl Reservation {
     fn new(meter: &Arc<Meter>, request: &Request) -> Reservation {
-        let tokens = input_tokens(request);
+        let tokens = text_tokens(request.text_bytes());
         let pending = Pending { tokens, cost: tokens as f64 * request.model.cost.input / 1e6 };
         {
             let all = &mut meter.sums.lock().pending;
@@ -99,24 +102,6 @@ impl Drop for Reservation {
         all.tokens = all.tokens.saturating_sub(self.pending.tokens);
         all.cost = (all.cost - self.pending.cost).max(0.0);
     }
-}
-
-/// Estimates the input of a request from the length of its texts.
-#[must_use]
-fn input_tokens(request: &Request) -> u64 {
-    let blocks = |blocks: &[Block]| -> usize {
-        blocks.iter().map(|block| if let Block::Text(text) = block { text.text.len() } else { 0 }).sum()
-    };
-    let content = |content: &Content| match content {
-        Content::Text(text) => text.len(),
-        Content::Blocks(list) => blocks(list),
-    };
-    let messages = request.conversation().map(|message| match message {
-        LlmMessage::User(message) => content(&message.content),
-        LlmMessage::Assistant(message) => blocks(&message.content),
-        LlmMessage::ToolResult(message) => blocks(&message.content),
-    });
-    text_tokens(messages.chain(request.system.iter().map(|part| part.text.len())).sum())
 }
 
 /// An amount that must not be exceeded.

@@ -143,12 +143,12 @@ pub struct ChildResult {
     pub usage: TokenCounts,
     /// Its cost in US dollars.
     pub cost: f64,
-    /// What became of its changes, if it worked in a copy of the project.
+    /// Its changes, if it worked in a copy of the project.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub changes: Option<ChildChanges>,
 }
 
-/// What became of the changes of a child that worked in a copy of the project.
+/// The changes of a child that worked in a copy of the project, and whether they were applied.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ChildChanges {
@@ -173,7 +173,7 @@ pub struct ChildChanges {
 pub struct ChangedFile {
     /// The path below the project.
     pub path: String,
-    /// What happened to it: `created`, `replaced`, `merged`, `deleted`, `unchanged`, `kept`, `conflict`, or `waiting` for
+    /// The outcome: `created`, `replaced`, `merged`, `deleted`, `unchanged`, `kept`, `conflict`, or `waiting` for
     /// one that was not applied.
     pub outcome: String,
     /// Why it was not applied.
@@ -181,10 +181,17 @@ pub struct ChangedFile {
     pub reason: Option<String>,
 }
 
+impl ChangedFile {
+    /// Returns true if the change is only in the copy.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        matches!(&*self.outcome, "conflict" | "waiting")
+    }
+}
+
 impl ChildChanges {
     /// Writes the part of the report about the changes.
     fn write(&self, id: &str, text: &mut String) {
-        let is_open = |file: &&ChangedFile| matches!(&*file.outcome, "conflict" | "waiting");
         let list = |files: Vec<&ChangedFile>| {
             let line = |file: &ChangedFile| match &file.reason {
                 Some(reason) => format!("{} ({}: {reason})", file.path, file.outcome),
@@ -194,7 +201,8 @@ impl ChildChanges {
             let more = files.len().saturating_sub(LISTED);
             shown.join(", ") + &if more > 0 { format!(", and {more} more") } else { String::new() }
         };
-        let (open, applied): (Vec<&ChangedFile>, Vec<&ChangedFile>) = self.files.iter().partition(is_open);
+        let (open, applied): (Vec<&ChangedFile>, Vec<&ChangedFile>) =
+            self.files.iter().partition(|file| file.is_open());
         // Writing to a text does not fail.
         if !applied.is_empty() {
             let _ = write!(text, "\nChanges in the project: {}", list(applied));

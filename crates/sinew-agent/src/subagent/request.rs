@@ -44,7 +44,7 @@ pub struct StartRequest {
 pub struct ResumeRequest {
     /// The id of the child.
     pub id: String,
-    /// What it is to do next.
+    /// The next assignment.
     pub assignment: String,
     /// Whether the call returns at once; `None` as the agent says.
     pub background: Option<bool>,

@@ -446,9 +446,9 @@ impl App {
         self.ask.clone()
     }
 
-    /// Returns the user's global ignore file.
-    pub(crate) fn global_excludes(&self) -> Option<std::path::PathBuf> {
-        self.searches.sinew().global_excludes.as_ref()?.file().map(std::path::Path::to_path_buf)
+    /// Returns the options of isolated views.
+    pub(crate) fn view_options(&self) -> sinew::view::OpenOptions {
+        self.searches.sinew().view_options()
     }
 
     /// Returns the workplace in a view of the directory `cwd`.

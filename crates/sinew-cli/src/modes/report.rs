@@ -3,7 +3,7 @@
 use std::io;
 
 use serde_json::{Map, Value, json};
-use sinew_agent::event::Event;
+use sinew_agent::event::{Event, SubagentStatus};
 use sinew_llm::message::{AgentMessage, Usage};
 
 use super::print::Text;
@@ -45,7 +45,7 @@ impl Renderer for Report {
                 self.answer = text;
             }
         }
-        if let Event::SubagentEnd { id, agent, state, turns, tokens, cost, .. } = event {
+        if let Event::SubagentEnd(SubagentStatus { id, agent, state, turns, tokens, cost, .. }) = event {
             self.children_cost += cost;
             let child =
                 json!({"id": id, "agent": agent, "state": state, "turns": turns, "tokens": tokens, "cost": cost});

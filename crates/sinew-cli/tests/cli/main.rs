@@ -32,6 +32,8 @@ mod interactive;
 mod json;
 #[cfg(target_os = "linux")]
 mod keys;
+#[cfg(unix)]
+mod lanes;
 #[cfg(target_os = "linux")]
 mod linear;
 mod lines;

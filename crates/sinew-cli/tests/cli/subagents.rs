@@ -3,25 +3,13 @@
 use serde_json::{Value, json};
 
 use crate::client::Client;
+use crate::lanes::{calls, says, submits};
 use crate::stage::{Ran, Stage, messages, text};
-
-/// A call of a lane's model.
-fn lane_call(lane: &str, name: &str, arguments: Value) -> Value {
-    json!({"type": "turn", "lane": lane, "content": [{"toolCall": {"name": name, "arguments": arguments}}]})
-}
-
-fn submits(lane: &str, result: Value) -> Value {
-    lane_call(lane, "submit_result", json!({"result": result}))
-}
-
-fn says(lane: &str, said: &str) -> Value {
-    json!({"type": "turn", "lane": lane, "content": [{"text": said}]})
-}
 
 /// The script of a parent that starts these tasks and then says `Done.`, with the answers of the children.
 fn script(agent: &str, tasks: Value, children: &[Value]) -> Stage {
     let setup = json!({"type": "script", "version": 1, "onExhausted": "error"});
-    let call = lane_call("main", "task", json!({"agent": agent, "tasks": tasks}));
+    let call = calls("main", "task", json!({"agent": agent, "tasks": tasks}));
     Stage::scripted(&[&[setup, call, text("Done.")], children].concat())
 }
 
@@ -108,7 +96,7 @@ fn only_an_accepted_result_completes_a_child() {
 
 #[test]
 fn a_child_at_its_limit_of_turns_is_asked_once_more() {
-    let looks = |_| lane_call("One", "ls", json!({}));
+    let looks = |_| calls("One", "ls", json!({}));
     let answers: Vec<Value> = (0..2).map(looks).chain([submits("One", json!("so far"))]).collect();
     let stage = script("task", one("go"), &answers);
     stage.write("home/agent/settings.json", r#"{"task": {"maxTurns": 2}}"#);
@@ -123,7 +111,7 @@ fn a_schema_is_checked_before_and_after() {
     let call = |schema: Value| json!({"agent": "task", "tasks": tasks, "schema": schema});
     let setup = json!({"type": "script", "version": 1, "onExhausted": "error"});
     let stage = |schema: Value, children: &[Value]| {
-        Stage::scripted(&[&[setup.clone(), lane_call("main", "task", call(schema)), text("Done.")], children].concat())
+        Stage::scripted(&[&[setup.clone(), calls("main", "task", call(schema)), text("Done.")], children].concat())
     };
     let (none, text) = results(&stage(json!({"type": "strng"}), &[]), &[]);
     assert!(none.is_empty() && text.contains("unknown type \"strng\""), "{text}");
@@ -149,8 +137,8 @@ fn calls_that_cannot_be_are_refused_before_a_child_starts() {
 
 #[test]
 fn a_child_can_do_no_more_than_its_parent() {
-    let writes = [lane_call("One", "write", json!({"path": "made", "content": "x"})), submits("One", json!("tried"))];
-    let runs = [lane_call("One", "bash", json!({"command": "echo x > made"})), submits("One", json!("tried"))];
+    let writes = [calls("One", "write", json!({"path": "made", "content": "x"})), submits("One", json!("tried"))];
+    let runs = [calls("One", "bash", json!({"command": "echo x > made"})), submits("One", json!("tried"))];
     let cases: [(&str, &[Value], &[&str], bool); 7] = [
         ("task", &writes, &[], true),
         ("task", &runs, &[], true),
@@ -167,8 +155,7 @@ fn a_child_can_do_no_more_than_its_parent() {
         assert_eq!(stage.path("project/made").exists(), is_made, "{agent} {args:?}: {text}");
     }
     // A child has no children.
-    let nested =
-        [lane_call("One", "task", json!({"agent": "task", "tasks": one("x")})), submits("One", json!("tried"))];
+    let nested = [calls("One", "task", json!({"agent": "task", "tasks": one("x")})), submits("One", json!("tried"))];
     let (results, text) = results(&script("task", one("go"), &nested), &[]);
     assert_eq!((results.len(), &results[0]["state"]), (1, &json!("completed")), "{text}");
 }
@@ -179,7 +166,7 @@ fn agents_of_files_have_their_tools_and_their_prompt() {
     let answers = [
         json!({"type": "turn", "lane": "scribe", "expect": {"systemContains": "Write it down."},
             "content": [{"toolCall": {"name": "bash", "arguments": {"command": "touch ran"}}}]}),
-        lane_call("scribe", "write", json!({"path": "made", "content": "x"})),
+        calls("scribe", "write", json!({"path": "made", "content": "x"})),
         submits("scribe", json!("written")),
     ];
     let stage = script("scribe", one("go"), &answers);
@@ -197,7 +184,7 @@ fn agents_of_files_have_their_tools_and_their_prompt() {
 #[test]
 fn an_abort_ends_the_children_and_their_programs() {
     let tasks = json!([{"id": "One", "assignment": "a"}, {"id": "Two", "assignment": "b"}]);
-    let sleeps = lane_call("One", "bash", json!({"command": "echo $$ > ../pid.new; mv ../pid.new ../pid; sleep 1000"}));
+    let sleeps = calls("One", "bash", json!({"command": "echo $$ > ../pid.new; mv ../pid.new ../pid; sleep 1000"}));
     let stage = script("task", tasks, &[sleeps]);
     stage.write("home/agent/settings.json", r#"{"task": {"maxConcurrency": 1}}"#);
     let mut client = Client::scripted(&stage, &[]);
@@ -214,7 +201,7 @@ fn an_abort_ends_the_children_and_their_programs() {
 fn a_client_lists_children_writes_to_one_and_ends_one() {
     let waits = |lane: &str| {
         let command = format!("touch ../{lane}.ready; read -r line < ../{lane}.go; echo on");
-        lane_call(lane, "bash", json!({"command": command}))
+        calls(lane, "bash", json!({"command": command}))
     };
     let tasks = json!([{"id": "One", "assignment": "a", "description": "first"}, {"id": "Two", "assignment": "b"}]);
     let stage = script("task", tasks, &[waits("One"), waits("Two"), submits("One", json!("done"))]);
@@ -268,7 +255,7 @@ fn the_object_of_a_run_names_its_children() {
 
 #[test]
 fn an_undo_takes_the_changes_of_children_back() {
-    let writes = [lane_call("One", "bash", json!({"command": "echo x > made"})), submits("One", json!("made it"))];
+    let writes = [calls("One", "bash", json!({"command": "echo x > made"})), submits("One", json!("made it"))];
     let stage = script("task", one("go"), &writes);
     let mut client = Client::scripted(&stage, &[]);
     client.ask("prompt", json!({"message": "go"}));

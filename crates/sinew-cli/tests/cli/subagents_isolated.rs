@@ -3,24 +3,11 @@
 use serde_json::{Value, json};
 
 use crate::client::Client;
+use crate::lanes::{calls, says, submits};
 use crate::stage::{Stage, messages, text};
-
-fn turn(lane: &str, fields: Value) -> Value {
-    let mut turn = json!({"type": "turn", "lane": lane});
-    turn.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
-    turn
-}
-
-fn calls(lane: &str, name: &str, arguments: Value) -> Value {
-    turn(lane, json!({"content": [{"toolCall": {"name": name, "arguments": arguments}}]}))
-}
 
 fn runs(lane: &str, command: &str) -> Value {
     calls(lane, "bash", json!({"command": command}))
-}
-
-fn submits(lane: &str, result: &str) -> Value {
-    calls(lane, "submit_result", json!({"result": result}))
 }
 
 /// A session that starts an isolated child `One` and then says `Done.`, with the answers of children.
@@ -117,8 +104,8 @@ fn rules_about_the_project_hold_in_the_copy() {
 
 #[test]
 fn the_changes_of_a_child_that_failed_wait_for_the_user() {
-    let says = |lane: &str| turn(lane, json!({"content": [{"text": "hm"}]}));
-    let stage = isolated(&[runs("One", "echo x > made"), says("One"), says("One"), says("One"), says("One")]);
+    let hm = || says("One", "hm");
+    let stage = isolated(&[runs("One", "echo x > made"), hm(), hm(), hm(), hm()]);
     let mut client = Client::scripted(&stage, &[]);
     client.prompt("go");
     assert!(!stage.path("project/made").exists());

@@ -5,22 +5,8 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 
 use crate::client::Client;
+use crate::lanes::{calls, submits, turn};
 use crate::stage::{Stage, messages, text};
-
-/// A turn of a lane.
-fn turn(lane: &str, fields: Value) -> Value {
-    let mut turn = json!({"type": "turn", "lane": lane});
-    turn.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
-    turn
-}
-
-fn calls(lane: &str, name: &str, arguments: Value) -> Value {
-    turn(lane, json!({"content": [{"toolCall": {"name": name, "arguments": arguments}}]}))
-}
-
-fn submits(lane: &str, result: &str) -> Value {
-    calls(lane, "submit_result", json!({"result": result}))
-}
 
 /// An answer to a request in which some message contains `expected`.
 fn hears(lane: &str, expected: &str, said: &str) -> Value {

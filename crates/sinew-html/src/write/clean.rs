@@ -1,4 +1,4 @@
-//! What surrounds the main text of a page, and is left out on request.
+//! Finds the parts of a page around its main text, which are left out on request.
 
 use crate::tree::{Data, NIL, Tree};
 

@@ -153,7 +153,7 @@ pub(super) fn shape_of(tree: &Tree, id: u32) -> Shape {
     Shape { columns: number("colspan").unwrap_or(1), rows, align }
 }
 
-/// What a table contains, as far as it tells data from layout.
+/// The properties of a table that distinguish data from layout.
 #[derive(Default)]
 struct Content {
     id: u32,

@@ -22,7 +22,7 @@ use crate::assembly::{Assembly, Kind, header as message_header};
 use crate::error::classify::{self, RequestContext};
 use crate::error::{ErrorInfo, ErrorKind};
 use crate::event::{EventSender, EventStream};
-use crate::message::{Block, Content, LlmMessage, StopReason, Usage};
+use crate::message::{StopReason, Usage};
 use crate::model::Model;
 use crate::provider::{Provider, Request};
 
@@ -321,20 +321,7 @@ fn chunks(text: &str, length: usize) -> impl Iterator<Item = &str> {
 
 /// Estimates a token as four bytes.
 fn estimate(request: &Request, written: usize) -> Usage {
-    let blocks = |blocks: &[Block]| -> usize {
-        blocks.iter().map(|block| if let Block::Text(text) = block { text.text.len() } else { 0 }).sum()
-    };
-    let content = |content: &Content| match content {
-        Content::Text(text) => text.len(),
-        Content::Blocks(list) => blocks(list),
-    };
-    let messages = request.conversation().map(|message| match message {
-        LlmMessage::User(message) => content(&message.content),
-        LlmMessage::Assistant(message) => blocks(&message.content),
-        LlmMessage::ToolResult(message) => blocks(&message.content),
-    });
-    let system = request.system.iter().map(|part| part.text.len());
-    let read: usize = messages.chain(system).sum();
+    let read = request.text_bytes();
     Usage { input: read.div_ceil(4) as u64, output: written.div_ceil(4) as u64, ..Usage::default() }
 }
 

@@ -3,7 +3,7 @@ use std::sync::LazyLock;
 use serde_json::json;
 
 use super::*;
-use crate::message::{Block, ToolResultMessage};
+use crate::message::{Block, LlmMessage, ToolResultMessage};
 use crate::provider::ToolDef;
 
 fn provider(text: &str) -> ScriptedProvider {

@@ -92,22 +92,22 @@ impl UserExcludes {
     }
 }
 
-/// The last value of the setting.
+/// The last value of `core.excludesFile`.
 #[derive(Debug, Default)]
-enum Found {
+enum ExcludesSetting {
     #[default]
     Unset,
-    /// The value is empty: there is no file.
-    Nothing,
+    /// The value is empty, so no file applies.
+    Empty,
     File(PathBuf),
 }
 
-impl Found {
+impl ExcludesSetting {
     fn file(self, unset: Option<PathBuf>) -> Option<PathBuf> {
         match self {
-            Found::Unset => unset,
-            Found::Nothing => None,
-            Found::File(file) => Some(file),
+            ExcludesSetting::Unset => unset,
+            ExcludesSetting::Empty => None,
+            ExcludesSetting::File(file) => Some(file),
         }
     }
 }
@@ -117,7 +117,7 @@ struct Search<'a> {
     home: &'a GitHome,
     repository: Option<&'a Repository>,
     log: &'a mut RuleLog,
-    found: Found,
+    found: ExcludesSetting,
     /// True if a conditional include was read.
     conditional: bool,
     /// `extensions.worktreeConfig`.
@@ -134,7 +134,7 @@ impl<'a> Search<'a> {
             home,
             repository,
             log,
-            found: Found::Unset,
+            found: ExcludesSetting::Unset,
             conditional: false,
             has_own_config: false,
             has_version: false,
@@ -175,8 +175,8 @@ impl<'a> Search<'a> {
         };
         if entry.is("core", "excludesfile") {
             match self.home.expand(value) {
-                Some(file) if !value.is_empty() => self.found = Found::File(file),
-                Some(_) => self.found = Found::Nothing,
+                Some(file) if !value.is_empty() => self.found = ExcludesSetting::File(file),
+                Some(_) => self.found = ExcludesSetting::Empty,
                 None => {}
             }
         } else if entry.is("extensions", "worktreeconfig") {

@@ -6,12 +6,14 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use sinew::view::ViewMode;
 use sinew_agent::agent::{Amount, Budget, Meter, MeteredModels};
-use sinew_agent::compaction::text_tokens;
+use sinew_agent::compaction::{definition_bytes, text_tokens};
+use sinew_agent::core::is_named;
 use sinew_agent::event::Event;
 use sinew_agent::subagent::{
     AgentDefinition, AgentDefinitions, ChildState, ResumeRequest, StartRequest, TaskItem, TaskRequest,
 };
 use sinew_llm::model::ThinkingLevel;
+use sinew_session::{Defaults, Session};
 use sinew_tools::Requester;
 use sinew_tools::tool::{Boxed, Call, ToolError, ToolOutput};
 use tokio_util::sync::CancellationToken;
@@ -44,6 +46,20 @@ struct Caller {
     open: Arc<OpenSession>,
     /// The child that makes the call; `None` for the session that the user sees.
     child: Option<Arc<Child>>,
+}
+
+impl Caller {
+    /// Returns whether a call returns at once: as it says, otherwise as the agent says.
+    ///
+    /// # Errors
+    /// Returns an error if the caller is a child, which must wait.
+    fn is_background(&self, said: Option<bool>, agent: &AgentDefinition, what: &str) -> Result<bool, ControlError> {
+        let is_background = said.unwrap_or(agent.background && self.child.is_none());
+        if is_background && self.child.is_some() {
+            return Err(format!("task: a subagent cannot {what} in the background").into());
+        }
+        Ok(is_background)
+    }
 }
 
 /// The common properties of a call's children.
@@ -84,11 +100,7 @@ impl Brief {
         }
         let tools = open.agent.tools();
         let texts = open.agent.system().iter().map(String::len).sum::<usize>()
-            + tools
-                .all()
-                .iter()
-                .map(|tool| tool.description().len() + tool.parameters().to_string().len())
-                .sum::<usize>()
+            + tools.all().iter().map(|tool| definition_bytes(&**tool)).sum::<usize>()
             + self.context.as_ref().map_or(0, String::len);
         if text_tokens(texts) < CACHED_TOKENS {
             return;
@@ -156,7 +168,7 @@ impl Control {
         let stops: Vec<CancellationToken> = children.iter().map(|child| child.cancel.clone()).collect();
         let _hook = call.cancel.on_cancel(move || stops.iter().for_each(CancellationToken::cancel));
         if let Some(child) = &caller.child {
-            child.place.pause();
+            child.permit.pause();
         }
         let changed = || call.updates.send(result::progress(&children));
         let changed = &changed;
@@ -174,7 +186,7 @@ impl Control {
             () = report_progress(brief, &children) => unreachable!("it never ends"),
         };
         if let Some(child) = &caller.child {
-            child.place.resume(&self.subagents.places).await;
+            child.permit.resume(&self.subagents.permits).await;
         }
         Ok(result::output(&results))
     }
@@ -214,10 +226,7 @@ impl Control {
         let definition = self.startable(&definitions, &request.agent, caller)?.clone();
         let schema = request.schema.as_ref().or(definition.schema.as_ref()).map(Schema::new).transpose();
         let schema = schema.map_err(|reason| format!("task: schema: {reason}"))?;
-        let wants = request.background.unwrap_or(definition.background && caller.child.is_none());
-        if wants && caller.child.is_some() {
-            return Err("task: a subagent cannot start children in the background".into());
-        }
+        let is_background = caller.is_background(request.background, &definition, "start children")?;
         let model = definition.model.clone();
         let level = definition.thinking;
         let isolation = match request.isolated {
@@ -237,7 +246,7 @@ impl Control {
             choice: self.child_choice(&definition.name, model.as_deref(), level, caller).await?,
             before: None,
             depth,
-            is_background: wants,
+            is_background,
             isolation,
             lead: OnceLock::new(),
             definition,
@@ -273,19 +282,14 @@ impl Control {
             .into());
         }
         let id = known.map_or(id, |child| child.id().to_string());
-        let before = self.record_of(caller, &id)?;
-        let wants = background.unwrap_or(before.definition.background && caller.child.is_none());
-        if wants && caller.child.is_some() {
-            return Err("task: a subagent cannot continue a child in the background".into());
-        }
-        let (key, thinking) = {
-            let own = self.app.store.child_again(&caller.root.agent.session(), &id)?;
-            let conversation = own.context(&sinew_session::Defaults::default())?;
-            (conversation.models.get("default").cloned(), ThinkingLevel::parse(&conversation.thinking_level))
-        };
+        let (own, before) = self.session_of(caller, &id)?;
+        let is_background = caller.is_background(background, &before.definition, "continue a child")?;
+        let conversation = own.context(&Defaults::default())?;
+        let thinking = ThinkingLevel::parse(&conversation.thinking_level);
         let mut choice = self.child_choice(&before.definition.name, None, thinking, caller).await?;
-        if let Some(key) = key.filter(|key| *key != choice.reached.model.key()) {
-            let reached = self.app.models.again(&key).await;
+        let key = conversation.models.get("default");
+        if let Some(key) = key.filter(|key| **key != choice.reached.model.key()) {
+            let reached = self.app.models.again(key).await;
             choice.reached = reached.map_err(|error| format!("task: {id}: {key}: {}", error.message))?;
         }
         let brief = Brief {
@@ -298,7 +302,7 @@ impl Control {
             parent: Arc::clone(&caller.open),
             choice,
             depth: before.depth,
-            is_background: wants,
+            is_background,
             isolation: before.isolation.as_deref().map(mode_named),
             lead: OnceLock::new(),
             definition: before.definition.clone(),
@@ -310,17 +314,18 @@ impl Control {
         Ok((brief, vec![child]))
     }
 
-    /// Returns the record of a child that has a session file.
+    /// Returns the session of a child and its record, to read.
     ///
     /// # Errors
-    /// Returns an error that lists similar ids if there is none.
-    fn record_of(&self, caller: &Caller, id: &str) -> Result<ChildRecord, ControlError> {
+    /// Returns an error that lists the known ids if there is none.
+    fn session_of(&self, caller: &Caller, id: &str) -> Result<(Session, ChildRecord), ControlError> {
         let session = caller.root.agent.session();
         let file = self.app.store.child_file(&session, id);
-        if let Some(file) = file.filter(|file| file.is_file())
-            && let Some(record) = ChildRecord::read(&self.app.store.view(&file)?)?
-        {
-            return Ok(record);
+        if let Some(file) = file.filter(|file| file.is_file()) {
+            let own = self.app.store.view(&file)?;
+            if let Some(record) = ChildRecord::read(&own)? {
+                return Ok((own, record));
+            }
         }
         drop(session);
         let known = super::record::started_ids(&caller.root);
@@ -336,12 +341,12 @@ impl Control {
     ) -> Result<&'a AgentDefinition, ControlError> {
         let definition = definitions.get(name)?;
         let (own, spawns) = match (&caller.child, self.app.agent()) {
-            (Some(child), _) => (child.requester.agent.clone(), self.record_of(caller, child.id())?.definition.spawns),
-            (None, Some(agent)) => (agent.name.clone(), agent.spawns.clone()),
+            (Some(child), _) => (&child.requester.agent, &child.spawns),
+            (None, Some(agent)) => (&agent.name, &agent.spawns),
             (None, None) => return Ok(definition),
         };
         let forks = definition.is_fork() && caller.child.is_some();
-        if forks || !sinew_agent::core::is_named(&spawns, name) {
+        if forks || !is_named(spawns, name) {
             return Err(format!("task: agent {own} cannot start {name}; its spawns: {}", spawns.join(", ")).into());
         }
         Ok(definition)
@@ -349,11 +354,7 @@ impl Control {
 
     /// Returns true if the caller can change nothing.
     fn is_read_only(&self, caller: &Caller) -> bool {
-        let is_child_read_only = || {
-            let child = caller.child.as_ref()?;
-            Some(self.record_of(caller, child.id()).map_or(true, |record| record.is_read_only))
-        };
-        self.mode() == SessionMode::Plan || is_child_read_only().unwrap_or_default()
+        self.mode() == SessionMode::Plan || caller.child.as_ref().is_some_and(|child| child.is_read_only)
     }
 
     /// Returns the model of a child: that of its agent, or that of its parent.
@@ -435,13 +436,15 @@ impl Control {
             session: caller.root.agent.session().id().to_string(),
             call: brief.call.clone(),
             depth: brief.depth,
+            is_read_only: brief.is_read_only,
+            spawns: brief.definition.spawns.clone(),
             state: ChildState::Queued.into(),
             started: Default::default(),
             open: Default::default(),
             meter: Arc::new(Meter::default()),
             turns_before: Default::default(),
             turns: Default::default(),
-            place: Default::default(),
+            permit: Default::default(),
             mail: Default::default(),
             cancel,
         })
@@ -468,22 +471,18 @@ async fn report_progress(brief: &Brief, children: &[Arc<Child>]) {
     loop {
         ticks.tick().await;
         for (child, told) in children.iter().zip(&mut told).filter(|(child, _)| child.is_at_work()) {
-            let now = (child.state(), child.figures(), child.last_line());
+            let (state, figures) = (child.state(), child.figures());
+            // A line is part of an answer, so without another one the session need not be read.
+            let last_line = match &told {
+                Some((_, before, line)) if before.turns == figures.turns => line.clone(),
+                _ => child.last_line(),
+            };
+            let now = (state, figures, last_line.clone());
             if told.as_ref() == Some(&now) {
                 continue;
             }
-            let (state, Figures { turns, tokens, cost }, last_line) = now.clone();
             *told = Some(now);
-            let event = Event::SubagentProgress {
-                id: child.id().to_string(),
-                parent_tool_call_id: child.call.clone(),
-                agent: child.requester.agent.clone(),
-                state: state.name(),
-                turns,
-                tokens,
-                cost,
-                last_line,
-            };
+            let event = Event::SubagentProgress { child: child.status(state, figures), last_line };
             brief.root.agent.emit(event).await;
         }
     }

@@ -5,9 +5,9 @@
 //! | `batch` | from a call to its children: checks, models, rights |
 //! | `work` | the work of a child, from its first request to its end |
 //! | `result` | results, and what the parent reads about them |
-//! | `place` | the right to work at the same time as others |
-//! | `record` | what session files keep |
-//! | `recover` | what they say after a crash |
+//! | `permit` | the number of children that work at the same time |
+//! | `record` | the entries about children in session files |
+//! | `recover` | reports after a crash |
 //! | `view` | copies of the project in which children work |
 //! | `verbs` | lists, messages and aborts for people and clients |
 //!
@@ -15,7 +15,7 @@
 //! once, and the end of each child is a message. Children work in this process, each in a session and a shell of its own.
 
 mod batch;
-mod place;
+mod permit;
 mod record;
 mod recover;
 mod result;
@@ -30,6 +30,7 @@ use std::time::Instant;
 use parking_lot::Mutex;
 use sinew::base::Result;
 use sinew_agent::agent::{Meter, Stop};
+use sinew_agent::event::SubagentStatus;
 use sinew_agent::subagent::{ChildIds, ChildState, TaskItem};
 use sinew_tools::Requester;
 use tokio_util::sync::CancellationToken;
@@ -39,12 +40,12 @@ use crate::app::OpenSession;
 use crate::settings::Task;
 pub(crate) use verbs::ListedChild;
 
-use place::{Place, Places};
+use permit::{ChildPermit, Permits};
 
 /// The children of a control.
 pub(super) struct Subagents {
     settings: Task,
-    places: Places,
+    permits: Permits,
     family: Mutex<Option<Family>>,
     /// All children of the program, in the order in which they were started.
     children: Mutex<Vec<Arc<Child>>>,
@@ -75,6 +76,10 @@ struct Child {
     call: String,
     /// The number of agents above it.
     depth: u64,
+    /// It can change nothing.
+    is_read_only: bool,
+    /// The names of the agents that it can start.
+    spawns: Vec<String>,
     state: Mutex<ChildState>,
     /// The time of its first request.
     started: Mutex<Option<Instant>>,
@@ -86,7 +91,7 @@ struct Child {
     turns_before: Mutex<usize>,
     /// The number of its answers, set at its end.
     turns: Mutex<usize>,
-    place: Place,
+    permit: ChildPermit,
     /// Messages that arrived before its first request.
     mail: Mutex<Vec<String>>,
     /// Ends it.
@@ -128,6 +133,20 @@ impl Child {
         Figures { turns: turns.unwrap_or(*self.turns.lock()), tokens, cost: usage.cost.total }
     }
 
+    /// Returns what events say about it.
+    fn status(&self, state: ChildState, figures: Figures) -> SubagentStatus {
+        let Figures { turns, tokens, cost } = figures;
+        SubagentStatus {
+            id: self.id().to_string(),
+            parent_tool_call_id: self.call.clone(),
+            agent: self.requester.agent.clone(),
+            state: state.name(),
+            turns,
+            tokens,
+            cost,
+        }
+    }
+
     /// Returns the last line that it wrote, while it works.
     fn last_line(&self) -> Option<String> {
         let text = self.open.lock().upgrade()?.agent.last_text().ok()??;
@@ -139,7 +158,7 @@ impl Subagents {
     pub(super) fn new(settings: Task) -> Subagents {
         Subagents {
             settings,
-            places: Places::new(settings.max_concurrency),
+            permits: Permits::new(settings.max_concurrency),
             family: Mutex::default(),
             children: Mutex::default(),
             background: TaskTracker::new(),

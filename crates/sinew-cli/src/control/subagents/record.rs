@@ -1,4 +1,4 @@
-//! What session files keep about children.
+//! The entries about children in session files.
 //!
 //! The session that the user sees lists the children that a call starts, before any of them works. The session of a child
 //! begins with its rights and ends with its result. The result is also in the message or tool result that the parent reads.

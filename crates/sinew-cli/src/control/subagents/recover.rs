@@ -1,4 +1,4 @@
-//! What the session files say after a crash about children whose ends nobody told.
+//! Reports children that a crash of the program interrupted, and copies of the project that it left behind.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use sinew::base::{CancelToken, Error, Result};
 use sinew::view::{
-    ApplyOptions, ApplyResult, Changes, ChangesOptions, IsolatedView, OpenOptions, Outcome, Remainder, VIEW_LIFETIME,
-    ViewMode, leftovers, remove_expired,
+    ApplyOptions, ApplyResult, Changes, ChangesOptions, IsolatedView, Leftover, OpenOptions, Outcome, Remainder,
+    VIEW_LIFETIME, ViewMode, leftovers, remove_expired,
 };
 use sinew_agent::subagent::{ChangedFile, ChildChanges};
 use tokio_util::sync::CancellationToken;
@@ -23,7 +23,7 @@ pub(super) struct ChildView {
 }
 
 impl ChildView {
-    /// Returns what the child must know about its copy.
+    /// Returns the text for the child about its copy.
     pub(super) fn introduction(&self, is_again: bool) -> String {
         let Workplace { cwd, root, .. } = &*self.workplace;
         let new =
@@ -51,11 +51,12 @@ impl ChildView {
             true => view.apply(&ApplyOptions::default(), &never).map(applied),
             false => view.changes(&ChangesOptions::default(), &never).map(waiting),
         }
-        // What cannot be read may have changed.
+        // A view that cannot be read may contain changes.
         .unwrap_or_else(|error| ChildChanges { error: Some(error.message().to_string()), ..ChildChanges::default() });
         changes.mode = view.mode().as_str().into();
-        let is_open = |file: &ChangedFile| matches!(&*file.outcome, "conflict" | "waiting");
-        if changes.error.is_some() || changes.files.iter().any(is_open) || !changes.commits.is_empty() && !is_completed
+        if changes.error.is_some()
+            || changes.files.iter().any(ChangedFile::is_open)
+            || !changes.commits.is_empty() && !is_completed
         {
             changes.view = Some(path);
         } else if let Err(error) = view.discard() {
@@ -106,6 +107,11 @@ fn label(session: &str, id: &str) -> String {
     format!("{session}/{id}")
 }
 
+/// Returns the id of the child in the label of a view; empty if the view belongs to nobody.
+fn child_of(left: &Leftover) -> &str {
+    left.label.as_deref().and_then(|label| label.rsplit('/').next()).unwrap_or_default()
+}
+
 impl Control {
     /// Opens a copy of the directory in which the parent works. A cancelled call leaves nothing behind.
     pub(super) fn open_view(
@@ -122,12 +128,8 @@ impl Control {
             None => work_tree(cwd, std::env::home_dir().as_deref()),
         };
         let session = self.session().agent.session().id().to_string();
-        let options = OpenOptions {
-            mode,
-            label: Some(label(&session, id)),
-            global_excludes: self.app.global_excludes(),
-            ..OpenOptions::new(&paths.home)
-        };
+        let options =
+            OpenOptions { mode, label: Some(label(&session, id)), home: paths.home.clone(), ..self.app.view_options() };
         let (handle, token) = sinew::base::CancelHandle::new();
         let stop = cancel.clone();
         let watch = tokio::spawn(async move {
@@ -145,15 +147,11 @@ impl Control {
     /// Each is reported once.
     pub(super) fn left_views(&self) -> Result<Vec<String>> {
         let home = &self.app.startup.paths.home;
-        if !home.join("isolated").is_dir() {
-            return Ok(Vec::new());
-        }
         let never = CancelToken::never();
         remove_expired(home, VIEW_LIFETIME, &never)?;
         let left = leftovers(home, &never)?.into_iter().filter(|left| left.is_new);
-        let warning = |left: sinew::view::Leftover| {
-            let label = left.label.unwrap_or_default();
-            let id = label.rsplit('/').next().unwrap_or_default();
+        let warning = |left: Leftover| {
+            let id = child_of(&left);
             let path = home.join("isolated").join(&left.id);
             format!(
                 "Subagent {id} left changes of {} in {}: /tasks apply {id} merges them, /tasks drop {id} removes them",
@@ -170,25 +168,11 @@ impl Control {
         let never = CancelToken::never();
         let session = self.session().agent.session().id().to_string();
         let own = label(&session, id);
-        let found = match home.join("isolated").is_dir() {
-            true => leftovers(home, &never)?,
-            false => Vec::new(),
-        };
-        let fits = |wanted: &str| {
-            let mut newest = found.iter().rev();
-            newest.find(|left| left.label.as_deref().is_some_and(|label| label.eq_ignore_ascii_case(wanted)))
-        };
-        // Otherwise that of another session, which the start has reported.
-        let of_other = || {
-            let mut newest = found.iter().rev();
-            newest.find(|left| {
-                left.label
-                    .as_deref()
-                    .and_then(|label| label.rsplit('/').next())
-                    .is_some_and(|own| own.eq_ignore_ascii_case(id))
-            })
-        };
-        let left = fits(&own).or_else(of_other);
+        let found = leftovers(home, &never)?;
+        let is_own = |left: &&Leftover| left.label.as_deref().is_some_and(|label| label.eq_ignore_ascii_case(&own));
+        let left = found.iter().filter(|left| child_of(left).eq_ignore_ascii_case(id));
+        // The newest of this session, otherwise that of another session, which the start has reported.
+        let left = left.max_by_key(is_own);
         let left = left.ok_or_else(|| Error::invalid(format!("{id}: no copy with changes is kept for it")))?;
         IsolatedView::reopen(home, &left.id, &never).map(|view| (left.root.clone(), view))
     }
@@ -198,6 +182,10 @@ impl Control {
     /// # Errors
     /// Returns an error if no copy is kept, a program uses it, or the changes cannot be applied.
     pub(crate) fn apply_view(&self, id: &str) -> Result<String, ControlError> {
+        tokio::task::block_in_place(|| self.apply_now(id))
+    }
+
+    fn apply_now(&self, id: &str) -> Result<String, ControlError> {
         let (root, mut view) = self.kept_view(id)?;
         let result = view.apply(&ApplyOptions::default(), &CancelToken::never())?;
         let conflicts: Vec<String> = result.conflicts().map(|file| shown(&file.path)).collect();
@@ -216,8 +204,7 @@ impl Control {
     /// # Errors
     /// Returns an error if no copy is kept, or a program uses it.
     pub(crate) fn drop_view(&self, id: &str) -> Result<String, ControlError> {
-        let (_, view) = self.kept_view(id)?;
-        view.discard()?;
+        tokio::task::block_in_place(|| self.kept_view(id).and_then(|(_, view)| view.discard()))?;
         Ok(format!("The changes of {id} are removed."))
     }
 }

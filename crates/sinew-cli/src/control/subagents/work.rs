@@ -15,11 +15,11 @@ use sinew_llm::provider::ToolChoice;
 use sinew_session::{Body, Session};
 
 use super::super::{Control, ControlError};
-use super::Child;
 use super::batch::Brief;
 use super::record::write_result;
 use super::result::{End, result};
 use super::view::ChildView;
+use super::{Child, Figures};
 use crate::app::OpenSession;
 use crate::app::child::{ChildParts, OpenChild};
 use crate::app::workplace::Workplace;
@@ -36,14 +36,13 @@ impl Control {
         submission: &Arc<Submission>,
         workplace: Option<Arc<Workplace>>,
     ) -> Result<OpenChild, ControlError> {
-        let session = {
+        let mut session = {
             let root = brief.root.agent.session();
             match &brief.before {
                 Some(_) => self.app.store.child_again(&root, child.id())?,
                 None => self.app.store.child(&root, child.id())?,
             }
         };
-        let mut session = session;
         if brief.definition.is_fork() && brief.before.is_none() {
             copy_history(&brief.parent.agent.session(), &mut session, &brief.call)?;
         }
@@ -64,7 +63,7 @@ impl Control {
         Ok(opened)
     }
 
-    /// Waits for a place, does the work of a child, and emits its start and its end.
+    /// Waits for a permit, does the work of a child, and emits its start and its end.
     pub(super) async fn run_child(
         &self,
         brief: &Brief,
@@ -75,7 +74,7 @@ impl Control {
         let may_begin = tokio::select! {
             biased;
             () = child.cancel.cancelled() => false,
-            () = child.place.take(&self.subagents.places) => true,
+            () = child.permit.take(&self.subagents.permits) => true,
         };
         let submission = Arc::new(Submission::new(brief.schema.clone()));
         let mut view = None;
@@ -112,7 +111,7 @@ impl Control {
         };
         // Nobody waits for the answer of a child that got none.
         child.meter.set_answered();
-        child.place.leave();
+        child.permit.release();
         let figures = child.figures();
         *child.turns.lock() = figures.turns;
         *child.state.lock() = end.state;
@@ -147,15 +146,8 @@ fn start_event(child: &Child) -> Event {
 }
 
 fn end_event(child: &Child, result: &ChildResult) -> Event {
-    Event::SubagentEnd {
-        id: result.id.clone(),
-        parent_tool_call_id: child.call.clone(),
-        agent: result.agent.clone(),
-        state: result.state.name(),
-        turns: result.turns,
-        tokens: result.tokens,
-        cost: result.cost,
-    }
+    let &ChildResult { state, turns, tokens, cost, .. } = result;
+    Event::SubagentEnd(child.status(state, Figures { turns, tokens, cost }))
 }
 
 /// Copies the path of a conversation up to the answer that makes the call `call`, without that answer.
@@ -179,7 +171,7 @@ struct Work<'a> {
     open: &'a OpenSession,
     submission: &'a Submission,
     gate: &'a ChildGate,
-    /// What the child must know about its copy of the project.
+    /// The text about its copy of the project; `None` if it works in the project.
     introduction: Option<String>,
 }
 

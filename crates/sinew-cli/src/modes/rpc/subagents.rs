@@ -57,14 +57,14 @@ struct Request {
 /// Merges the changes that a child's copy of the project keeps.
 pub(super) async fn apply(rpc: Arc<Rpc>, given: Fields) -> Answer {
     let Request { child } = fields("subagent_apply", given)?;
-    let told = tokio::task::block_in_place(|| rpc.control.apply_view(&child));
+    let told = rpc.control.apply_view(&child);
     Ok(Some(json!({"text": told.map_err(|error| named("subagent_apply", error))?})))
 }
 
 /// Removes a child's copy of the project with its changes.
 pub(super) async fn drop(rpc: Arc<Rpc>, given: Fields) -> Answer {
     let Request { child } = fields("subagent_drop", given)?;
-    let told = tokio::task::block_in_place(|| rpc.control.drop_view(&child));
+    let told = rpc.control.drop_view(&child);
     Ok(Some(json!({"text": told.map_err(|error| named("subagent_drop", error))?})))
 }
 
