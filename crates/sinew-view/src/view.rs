@@ -301,6 +301,11 @@ fn recover(layout: &Layout, description: &Description, cancel: &CancelToken) -> 
 /// # Errors
 /// Returns an error if the folder of the views cannot be read, or if the call is cancelled.
 pub fn leftovers(home: &Path, cancel: &CancelToken) -> Result<Vec<Leftover>> {
+    unused(home, Layout::mark_listed, cancel)
+}
+
+/// Returns the views that no process uses, oldest first; `is_new` says whether one is new.
+fn unused(home: &Path, is_new: impl Fn(&Layout) -> bool, cancel: &CancelToken) -> Result<Vec<Leftover>> {
     let mut found = Vec::new();
     for layout in Layout::all(home)? {
         cancel.check()?;
@@ -311,7 +316,7 @@ pub fn leftovers(home: &Path, cancel: &CancelToken) -> Result<Vec<Leftover>> {
         }
         let Ok(description) = layout.read_description() else { continue };
         let Ok(is_recovered) = recover(&layout, &description, cancel) else { continue };
-        let is_new = layout.mark_listed();
+        let is_new = is_new(&layout);
         let Description { root, mode, time, label, .. } = description;
         found.push(Leftover { id: layout.id.clone(), root, mode, time, label, is_recovered, is_new });
     }
@@ -319,16 +324,15 @@ pub fn leftovers(home: &Path, cancel: &CancelToken) -> Result<Vec<Leftover>> {
     Ok(found)
 }
 
-/// Removes the views that no process uses and that are at least as old as `age`, usually
-/// [`VIEW_LIFETIME`]; returns their ids. Interrupted
-/// hand-backs are completed first.
+/// Removes the views that no process uses and that are at least as old as `age`, usually [`VIEW_LIFETIME`]; returns their
+/// ids. Interrupted hand-backs are completed first. The views that stay do not count as listed.
 ///
 /// # Errors
 /// Returns the errors of [`leftovers`].
 pub fn remove_expired(home: &Path, age: Duration, cancel: &CancelToken) -> Result<Vec<String>> {
     let latest = now_ms().saturating_sub(u64::try_from(age.as_millis()).unwrap_or(u64::MAX));
     let mut removed = Vec::new();
-    for leftover in leftovers(home, cancel)?.into_iter().filter(|leftover| leftover.time <= latest) {
+    for leftover in unused(home, |_| false, cancel)?.into_iter().filter(|leftover| leftover.time <= latest) {
         let layout = Layout::of(home, &leftover.id)?;
         if let Ok(Some(_lock)) = layout.try_lock()
             && layout.remove().is_ok()

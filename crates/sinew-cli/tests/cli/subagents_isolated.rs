@@ -122,6 +122,25 @@ fn the_changes_of_a_child_that_failed_wait_for_the_user() {
 }
 
 #[test]
+fn a_copy_that_a_killed_program_left_is_reported_once() {
+    let stage = isolated(&[runs("One", "echo x > made; touch $READY; sleep 1000")]);
+    let ready = stage.path("ready");
+    let script = read(&stage, "project/script.jsonl").replace("$READY", &ready.to_string_lossy());
+    stage.write("project/script.jsonl", &script);
+    let mut client = Client::scripted(&stage, &[]);
+    client.ask("prompt", json!({"message": "go"}));
+    stage.wait_for("ready");
+    client.kill();
+    stage.write("project/script.jsonl", &format!("{}\n", text("Hello.")));
+    let starts = [0, 1].map(|_| stage.play(&["-p", "hi", "-c"]).stderr);
+    assert!(starts[0].contains("/tasks apply One merges them"), "{starts:?}");
+    assert!(!starts[1].contains("/tasks apply"), "{starts:?}");
+    assert!(!stage.path("project/made").exists());
+    assert!(stage.play(&["-p", "/tasks apply One", "-c"]).stdout.contains("1 files merged"));
+    assert_eq!(read(&stage, "project/made"), "x\n");
+}
+
+#[test]
 fn a_conflict_leaves_the_project_and_keeps_the_copy() {
     let stage = isolated(&[
         runs("One", "sed -i s/two/THEIRS/ a.txt; echo x > made; touch $READY; read -r line < $GO"),

@@ -281,6 +281,8 @@ fn leftovers_are_views_whose_process_ended() {
     drop(view);
     // A view whose creation was interrupted is removed.
     fs::create_dir(project.home().join("isolated/interrupted")).unwrap();
+    // A removal of expired views does not list those that stay.
+    assert_eq!(crate::remove_expired(&project.home(), crate::VIEW_LIFETIME, &never).unwrap(), Vec::<String>::new());
     let found = leftovers(&project.home(), &never).unwrap();
     assert_eq!(found.len(), 1);
     assert!(found[0].is_new && !leftovers(&project.home(), &never).unwrap()[0].is_new);
