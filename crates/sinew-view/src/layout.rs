@@ -76,7 +76,9 @@ impl Layout {
     fn list(views: &Path) -> Result<Vec<Layout>> {
         let failed = |cause: &io::Error| Error::io(format!("view: failed to list {views:?}"), cause);
         let entries = match fs::read_dir(views) {
-            Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(cause) if matches!(cause.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+                return Ok(Vec::new());
+            }
             entries => entries.map_err(|cause| failed(&cause))?,
         };
         let mut layouts = Vec::new();

@@ -279,6 +279,12 @@ fn leftovers_are_views_whose_process_ended() {
     assert_eq!(IsolatedView::reopen(&project.home(), view.id(), &never).unwrap_err().code(), ErrorCode::InvalidState);
     let id = view.id().to_string();
     drop(view);
+    let file = project.root().join("file");
+    fs::write(&file, "").unwrap();
+    for missing in [project.root().join("nowhere"), file.join("home")] {
+        assert_eq!(leftovers(&missing, &never).unwrap(), []);
+    }
+    fs::remove_file(&file).unwrap();
     // A view whose creation was interrupted is removed.
     fs::create_dir(project.home().join("isolated/interrupted")).unwrap();
     // A removal of expired views does not list those that stay.
