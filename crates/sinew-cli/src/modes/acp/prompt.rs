@@ -132,7 +132,12 @@ async fn work(session: &Session, cancel: &CancellationToken, message: Message) -
     }
     let mut run = std::pin::pin!(submission.run());
     let ended = tokio::select! {
-        ended = &mut run => ended,
+        ended = &mut run => {
+            if cancel.is_cancelled() {
+                session.control.stop_children();
+            }
+            ended
+        }
         () = cancel.cancelled() => loop {
             session.control.stop_children();
             open.agent.abort();
@@ -143,6 +148,10 @@ async fn work(session: &Session, cancel: &CancellationToken, message: Message) -
             }
         }
     };
+    if cancel.is_cancelled() {
+        // The next turn may have begun, so nothing is aborted again.
+        return Ok(acp::StopReason::Cancelled);
+    }
     // The turn of the editor goes on while children work in the background and the model hears of their ends.
     let later = tokio::select! {
         later = session.control.children_ended() => later,
