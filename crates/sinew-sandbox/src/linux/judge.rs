@@ -49,7 +49,10 @@ impl Judge {
     pub fn refusal(&self, path: &Path, data: Option<&Metadata>, file_use: FileUse) -> Option<&'static str> {
         let rules = self.prepared.rules();
         let is_other_name = data.is_some_and(|data| self.hidden.contains(&(data.dev(), data.ino())));
-        if is_other_name || self.is_covered(path, |cover| cover > Cover::ReadOnly) || is_denied(&rules.deny_read, path)
+        // A new file has no contents to protect, but the directory that would contain it may be closed.
+        let is_new = data.is_none() && file_use == FileUse::Write;
+        let read = if is_new { path.parent().unwrap_or(path) } else { path };
+        if is_other_name || self.is_covered(path, |cover| cover > Cover::ReadOnly) || is_denied(&rules.deny_read, read)
         {
             return Some("the policy denies reading it");
         }

@@ -1,6 +1,6 @@
 //! Computes the paths that a sandbox covers, from its rules and the file system.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -31,6 +31,8 @@ pub(super) struct Layout {
     pub(super) missing: BTreeSet<PathBuf>,
     /// Denied and protected paths that are links, with the targets as written in the links.
     pub(super) links: BTreeMap<PathBuf, PathBuf>,
+    /// The device and inode numbers of the files that match a glob of write-protected paths.
+    pub(super) known: HashSet<(u64, u64)>,
     /// True if a hidden file has another name that was not found.
     pub(super) has_unknown_names: bool,
     /// True if a write-protected file has a parent that cannot be guarded.
@@ -50,12 +52,14 @@ impl Layout {
         }
         if is_first || rules.globs().next().is_some() {
             let roots: &[PathBuf] = if rules.protects_repositories { &rules.roots } else { &[] };
-            let hidden = rules.deny_read.iter().filter(|entry| matches!(entry, Entry::Glob(_))).count();
             repositories.clear();
             for (reason, path) in scan.matches(roots) {
                 match reason {
-                    Match::Glob(number) if number < hidden => layout.hide(&path),
-                    Match::Glob(_) => layout.protect(&path, rules),
+                    Match::Glob(number) if number < rules.hiding_globs() => layout.hide(&path),
+                    Match::Glob(_) => {
+                        layout.known.extend(identity(&path));
+                        layout.protect(&path, rules);
+                    }
                     Match::Repository => repositories.extend(path.parent().map(Path::to_path_buf)),
                 }
             }
@@ -85,7 +89,7 @@ impl Layout {
     /// Makes a path read-only, and its target if it is a link.
     fn protect(&mut self, path: &Path, rules: &Rules) {
         let place = place(path);
-        let is_open = rules.mode == crate::Mode::Rules || rules.area_of(&place).is_some();
+        let is_open = rules.is_open(&place);
         let data = match place.symlink_metadata() {
             Ok(data) => data,
             Err(_) => {
@@ -118,6 +122,23 @@ impl Layout {
             None => self.has_open_parents = true,
         }
         self.cover(place, Cover::ReadOnly);
+    }
+
+    /// Returns the paths that match a glob of write-protected paths now, but did not match one when this layout was
+    /// computed. A file that was moved is not new. Parents precede their contents.
+    pub(super) fn new_matches(&self, rules: &Rules, scan: &mut Scan) -> Vec<PathBuf> {
+        if rules.globs().nth(rules.hiding_globs()).is_none() {
+            return Vec::new();
+        }
+        let matches = scan.matches(&[]).into_iter().filter_map(|(reason, path)| match reason {
+            Match::Glob(number) if number >= rules.hiding_globs() => Some(path),
+            Match::Glob(_) | Match::Repository => None,
+        });
+        let is_new = |path: &PathBuf| {
+            let is_covered = self.covers.contains_key(path) || self.links.contains_key(path);
+            rules.is_open(path) && !is_covered && identity(path).is_some_and(|file| !self.known.contains(&file))
+        };
+        matches.filter(is_new).collect()
     }
 
     fn cover(&mut self, path: PathBuf, cover: Cover) {
@@ -194,4 +215,9 @@ fn paths(entries: &[Entry]) -> impl Iterator<Item = &PathBuf> {
         Entry::Path(path) => Some(path),
         Entry::Glob(_) => None,
     })
+}
+
+/// Returns the device and inode numbers of a path; `None` if it does not exist.
+fn identity(path: &Path) -> Option<(u64, u64)> {
+    path.symlink_metadata().ok().map(|data| (data.dev(), data.ino()))
 }

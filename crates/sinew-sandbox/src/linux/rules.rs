@@ -137,6 +137,16 @@ impl Rules {
         })
     }
 
+    /// Returns the number of [`Rules::globs`] whose matches are hidden; those of the others are write-protected.
+    pub(super) fn hiding_globs(&self) -> usize {
+        self.deny_read.iter().filter(|entry| matches!(entry, Entry::Glob(_))).count()
+    }
+
+    /// Returns true if programs could write to `path` without deny rules.
+    pub(super) fn is_open(&self, path: &Path) -> bool {
+        self.mode == Mode::Rules || self.area_of(path).is_some()
+    }
+
     /// Returns the names that are protected in `tree` by default.
     pub(super) fn default_names(tree: &Path) -> impl Iterator<Item = PathBuf> + '_ {
         PROTECTED.iter().map(|name| tree.join(name))

@@ -135,6 +135,14 @@ struct State {
     holding: Holding,
 }
 
+impl State {
+    /// Moves away protected paths that are new since the layout was computed. Returns one refusal for each.
+    fn take_back(&mut self, rules: &Rules) -> Vec<Refusal> {
+        let new_matches = self.layout.new_matches(rules, &mut self.scan);
+        take_back(&self.layout, &new_matches, &mut self.holding)
+    }
+}
+
 impl Prepared {
     fn new(policy: &Policy, surroundings: &Surroundings, architecture: Architecture) -> Result<(Prepared, Status)> {
         let rules = Rules::new(policy, surroundings)?;
@@ -209,9 +217,8 @@ impl Prepared {
     pub(super) fn arrive(&self) -> Result<()> {
         let mut state = self.state.lock();
         if state.running > 0 {
-            let State { layout, holding, .. } = &mut *state;
             // These refusals are dropped: the check at the end of the running commands finds only later paths.
-            take_back(layout, holding);
+            state.take_back(&self.rules);
         }
         self.cover(&mut state)?;
         state.running += 1;
@@ -222,14 +229,12 @@ impl Prepared {
     pub(super) fn leave(&self) -> Vec<Refusal> {
         let mut state = self.state.lock();
         state.running -= 1;
-        let State { layout, holding, .. } = &mut *state;
-        take_back(layout, holding)
+        state.take_back(&self.rules)
     }
 
     /// Moves away protected paths that commands created so far. Returns one refusal for each.
     pub(super) fn take_back(&self) -> Vec<Refusal> {
-        let State { layout, holding, .. } = &mut *self.state.lock();
-        take_back(layout, holding)
+        self.state.lock().take_back(&self.rules)
     }
 
     pub(super) fn rules(&self) -> &Rules {
@@ -248,9 +253,9 @@ impl Prepared {
     }
 
     fn cover(&self, state: &mut State) -> Result<()> {
-        let Some(namespaces) = &self.namespaces else { return Ok(()) };
         let State { scan, repositories, layout, mounted, .. } = state;
         *layout = Layout::new(&self.rules, scan, repositories, false);
+        let Some(namespaces) = &self.namespaces else { return Ok(()) };
         let is_open = |path: &Path| !(mounted.contains(path) && namespaces.is_covered(path) != Some(false));
         let open: BTreeSet<PathBuf> = layout.covers.keys().filter(|path| is_open(path)).cloned().collect();
         if open.is_empty() {

@@ -68,8 +68,7 @@ fn write(policy: &Policy, rules: &Rules, layout: &Layout, granted: Granted) -> P
         if granted.namespaces {
             missing.push(LOST);
             missing.extend(layout.has_open_parents.then_some("a directory above a denied path can be renamed"));
-            missing.extend(has_globs(&rules.deny_write).then_some(STARTS_TO_MATCH));
-            missing.extend((!layout.missing.is_empty()).then_some(TAKEN_BACK));
+            missing.extend((has_globs(&rules.deny_write) || !layout.missing.is_empty()).then_some(TAKEN_BACK));
         } else {
             missing.push(NO_MASKS);
         }
@@ -141,7 +140,7 @@ fn protect(rules: &Rules, layout: &Layout, granted: Granted) -> PromiseStatus {
         return open(NO_MASKS);
     }
     let mut missing = vec![LOST];
-    missing.extend((!layout.missing.is_empty()).then_some(TAKEN_BACK));
+    missing.extend((has_globs(&rules.protected) || !layout.missing.is_empty()).then_some(TAKEN_BACK));
     missing.extend(rules.protects_repositories.then_some("a repository that a command creates is not covered"));
     PromiseStatus::new(vec!["namespaces"], missing)
 }

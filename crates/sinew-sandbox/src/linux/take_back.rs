@@ -35,9 +35,9 @@ impl Holding {
     }
 }
 
-/// Moves away everything that exists at the missing paths of a layout, and restores its links. Returns one refusal for
-/// each path.
-pub(super) fn take_back(layout: &Layout, holding: &mut Holding) -> Vec<Refusal> {
+/// Moves away everything that exists at the missing paths of a layout or is one of its new matches, and restores its
+/// links. Returns one refusal for each path.
+pub(super) fn take_back(layout: &Layout, new_matches: &[PathBuf], holding: &mut Holding) -> Vec<Refusal> {
     let mut refusals = Vec::new();
     let mut refuse = |path: &Path, result: io::Result<()>| {
         let shown = path.to_string_lossy();
@@ -47,7 +47,7 @@ pub(super) fn take_back(layout: &Layout, holding: &mut Holding) -> Vec<Refusal> 
         };
         refusals.push(Refusal { kind: RefusalKind::Write, target: Some(target) });
     };
-    for path in &layout.missing {
+    for path in layout.missing.iter().chain(new_matches) {
         let created = first_link(path).unwrap_or_else(|| path.clone());
         if created.symlink_metadata().is_ok() {
             refuse(path, move_away(&created, holding));
@@ -145,7 +145,7 @@ mod tests {
 
         let mut holding = Holding::new(temp.clone());
         let targets: Vec<String> =
-            take_back(&layout, &mut holding).into_iter().filter_map(|refusal| refusal.target).collect();
+            take_back(&layout, &[], &mut holding).into_iter().filter_map(|refusal| refusal.target).collect();
         let expected: Vec<String> = [".cargo/config.toml", ".claude", ".npmrc", "hooks"]
             .map(|name| root.join(name).to_string_lossy().into_owned())
             .to_vec();
