@@ -12,31 +12,34 @@ use sinew_session::secrets::{Entry, Secrets, read};
 use sinew_tools::child::Filter;
 
 use crate::config::{Environment, is_missing};
+use crate::failure::Failure;
 use crate::output;
 use crate::startup::Startup;
 
 /// Collects the values that `secrets.enabled` adds: variables that look like secrets, and the entries of
 /// `secrets.json`, those of a trusted project first.
-pub(crate) fn find(startup: &Startup, warnings: &mut Vec<String>) -> Arc<Secrets> {
+///
+/// # Errors
+/// Returns an error if a `secrets.json` cannot be read or is invalid, because its values would not be masked.
+pub(crate) fn find(startup: &Startup) -> Result<Arc<Secrets>, Failure> {
     let Startup { environment, paths, settings, trusted, .. } = startup;
     let file = paths.agent.join("secrets.key");
     let source = Box::new(move || key(&file));
     if !settings.secrets.enabled {
-        return Arc::new(Secrets::new(source, Vec::new()));
+        return Ok(Arc::new(Secrets::new(source, Vec::new())));
     }
     let mut entries: Vec<Entry> = Vec::new();
     let project = trusted.then(|| paths.project.join("secrets.json"));
     for path in project.into_iter().chain([paths.agent.join("secrets.json")]) {
         match std::fs::read_to_string(&path) {
             Ok(text) => {
-                let (found, told) = read(&text, &path.display().to_string());
-                warnings.extend(told);
+                let found = read(&text, &path.display().to_string()).map_err(|faults| unmasked(&faults.join("\n")))?;
                 let is_new = |entry: &Entry| !entries.iter().any(|known| known.content == entry.content);
                 let found: Vec<Entry> = found.into_iter().filter(is_new).collect();
                 entries.extend(found);
             }
             Err(error) if is_missing(&error) => {}
-            Err(error) => warnings.push(format!("{}: {error}; nothing of it is hidden", path.display())),
+            Err(error) => return Err(unmasked(&format!("{}: {error}", path.display()))),
         }
     }
     let secrets = Secrets::new(source, entries);
@@ -46,7 +49,14 @@ pub(crate) fn find(startup: &Startup, warnings: &mut Vec<String>) -> Arc<Secrets
             secrets.add(&value);
         }
     }
-    Arc::new(secrets)
+    Ok(Arc::new(secrets))
+}
+
+/// Returns the failure of a `secrets.json` that cannot be used.
+fn unmasked(faults: &str) -> Failure {
+    Failure::config(format!(
+        "{faults}\nNothing runs, because these secrets would not be masked. Correct the file, or set secrets.enabled to false."
+    ))
 }
 
 /// Returns an empty set, for commands that send nothing to a model.

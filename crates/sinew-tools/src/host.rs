@@ -30,6 +30,8 @@ pub struct Host {
     pub(crate) undo: UndoLog,
     warned: Mutex<HashSet<read_tracker::Hash>>,
     pub(crate) shell: Arc<SessionShell>,
+    /// The shell of the commands that the user types. It is never in a sandbox.
+    pub(crate) user_shell: Arc<SessionShell>,
     pub(crate) jobs: Jobs,
     pub(crate) todo: TaskList,
     pub(crate) http: HttpClient,
@@ -60,6 +62,7 @@ impl Host {
         Arc::new(Host {
             http: pages::client(&options),
             shell: Arc::new(SessionShell::new(Arc::clone(&options))),
+            user_shell: Arc::new(SessionShell::new(Arc::clone(&options))),
             jobs: Jobs::default(),
             options,
             seen: read_tracker::ReadTracker::default(),
@@ -249,6 +252,7 @@ impl Host {
     pub fn close(&self) {
         self.jobs.close();
         self.shell.close();
+        self.user_shell.close();
     }
 }
 

@@ -32,7 +32,7 @@ pub(super) fn run(startup: &Startup, warnings: &[String], source: &str) -> Resul
     };
     let mut warnings = warnings.to_vec();
     let file = find(source, &SessionFolders::find(paths, settings), paths)?;
-    let secrets = secrets::find(startup, &mut warnings);
+    let secrets = secrets::find(startup)?;
     let options = SessionOptions {
         cwd: paths.cwd.clone(),
         blobs: Some(Blobs::new(paths.agent.join("blobs"))),

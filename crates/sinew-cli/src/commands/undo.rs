@@ -96,7 +96,7 @@ fn restore(
 /// Opens the selected session; fails if another process uses it.
 fn open(startup: &Startup, word: Option<&str>, warnings: &mut Vec<String>) -> Result<Session, Failure> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-    let secrets = secrets::find(startup, warnings);
+    let secrets = secrets::find(startup)?;
     let choice = match (word, &startup.args.session.choice) {
         (Some(word), _) => SessionChoice::Resume(Some(word.to_string())),
         (None, SessionChoice::New) => SessionChoice::Continue,

@@ -96,11 +96,31 @@ fn settings_hide_additional_values() {
     }
     let server = curious();
     let stage = stage(&server, json!({"secrets": {"enabled": true}}));
-    stage.write("home/agent/secrets.json", r#"[{"type": "regex", "content": "cust-[0-9]+"}, {"type": "odd"}]"#);
+    stage.write("home/agent/secrets.json", r#"[{"type": "regex", "content": "cust-[0-9]+"}]"#);
     stage.write("project/.sinew/secrets.json", r#"[{"type": "regex", "content": ".*", "mode": "replace"}]"#);
     let ran = stage.run(&["-p", "--no-trust", "customer cust-12345678"]);
     kept(&stage, &server, &ran, "cust-12345678");
-    assert!(ran.stderr.contains("secrets.json: [1]: "), "{}", ran.stderr);
+}
+
+#[test]
+fn nothing_runs_with_a_file_of_secrets_that_is_invalid() {
+    let entry = r#"{"type": "plain", "content": "cust-12345678"}"#;
+    for (text, fault) in [
+        (format!("[{entry}, {{\"type\": \"odd\"}}]"), "secrets.json: [1]: expected type, content"),
+        (format!("[{entry}"), "secrets.json:1:48: not JSON"),
+        (entry.to_string(), "secrets.json: expected a list of entries"),
+    ] {
+        let server = curious();
+        let stage = stage(&server, json!({"secrets": {"enabled": true}}));
+        stage.write("home/agent/secrets.json", &text);
+        let ran = stage.run(&["-p", "customer cust-12345678"]);
+        assert_eq!((ran.code, server.requests().len()), (Some(3), 0), "{}", ran.stderr);
+        assert!(ran.stderr.contains(fault) && ran.stderr.contains("would not be masked"), "{}", ran.stderr);
+        assert!(!ran.stderr.contains("12345678"), "{}", ran.stderr);
+        // A file that is not used cannot do harm.
+        stage.write("home/agent/settings.json", "{}");
+        assert_eq!(stage.run(&["config", "get", "secrets.enabled"]).code, Some(0));
+    }
 }
 
 #[test]

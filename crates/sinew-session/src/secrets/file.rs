@@ -48,30 +48,29 @@ enum Mode {
     Replace,
 }
 
-/// Parses the text of a `secrets.json`: a list of entries, with comments. Messages contain `name`, but no values.
-/// Invalid entries are skipped.
-#[must_use]
-pub fn read(text: &str, name: &str) -> (Vec<Entry>, Vec<String>) {
+/// Parses the text of a `secrets.json`: a list of entries, with comments.
+///
+/// # Errors
+/// Returns all faults if the text is not a list, or if an entry is invalid. They contain `name`, but no values.
+pub fn read(text: &str, name: &str) -> Result<Vec<Entry>, Vec<String>> {
     if text.trim().is_empty() {
-        return (Vec::new(), Vec::new());
+        return Ok(Vec::new());
     }
     let list = match serde_json::from_str(&plain_json(text)) {
         Ok(Value::Array(list)) => list,
-        Ok(_) => return (Vec::new(), vec![format!("{name}: expected a list of entries; nothing of it is hidden")]),
+        Ok(_) => return Err(vec![format!("{name}: expected a list of entries")]),
         Err(error) => {
-            let place = format!("{name}:{}:{}", error.line(), error.column());
-            return (Vec::new(), vec![format!("{place}: not JSON; nothing of it is hidden")]);
+            return Err(vec![format!("{name}:{}:{}: not JSON", error.line(), error.column())]);
         }
     };
-    let mut warnings = Vec::new();
-    let mut entries = Vec::new();
+    let (mut entries, mut faults) = (Vec::new(), Vec::new());
     for (index, value) in list.into_iter().enumerate() {
         match entry(value) {
             Ok(entry) => entries.push(entry),
-            Err(reason) => warnings.push(format!("{name}: [{index}]: {reason}; it is not hidden")),
+            Err(reason) => faults.push(format!("{name}: [{index}]: {reason}")),
         }
     }
-    (entries, warnings)
+    if faults.is_empty() { Ok(entries) } else { Err(faults) }
 }
 
 fn entry(value: Value) -> Result<Entry, &'static str> {

@@ -15,9 +15,7 @@ use crate::Body;
 const KEY: &str = "sk-live-0123456789";
 
 fn secrets(entries: &str, values: &[&str]) -> Arc<Secrets> {
-    let (entries, warnings) = read(entries, "secrets.json");
-    assert_eq!(warnings, Vec::<String>::new());
-    let secrets = Secrets::new(Box::new(|| [7; 32]), entries);
+    let secrets = Secrets::new(Box::new(|| [7; 32]), read(entries, "secrets.json").unwrap());
     values.iter().for_each(|value| secrets.add(value));
     Arc::new(secrets)
 }
@@ -81,11 +79,11 @@ fn invalid_entries_are_reported_without_their_value() {
     let text = r#"[{"type": "regex", "content": "secret-value("}, {"type": "regex", "content": "x*"},
         {"type": "odd", "content": "secret-value"}, {"type": "plain", "content": ""}, 3,
         {"type": "regex", "content": "(?P<entry1>secret-value)"}, {"type": "regex", "content": "a", "flags": "q"}]"#;
-    let (entries, warnings) = read(text, "s.json");
-    assert_eq!((entries.len(), warnings.len()), (0, 7), "{warnings:#?}");
-    assert!(!warnings.concat().contains("secret-value"), "{warnings:#?}");
+    let faults = read(text, "s.json").unwrap_err();
+    assert_eq!(faults.len(), 7, "{faults:#?}");
+    assert!(!faults.concat().contains("secret-value"), "{faults:#?}");
     for text in ["{oops", "{}"] {
-        assert_eq!(read(text, "s.json").1.len(), 1);
+        assert_eq!(read(text, "s.json").unwrap_err().len(), 1);
     }
 }
 

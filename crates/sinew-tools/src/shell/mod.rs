@@ -2,6 +2,7 @@
 //!
 //! | module | contents |
 //! |---|---|
+//! | `carry` | what a command of the user changes in the shell of a session |
 //! | `command` | one command on a thread of its own |
 //! | `environment` | the environment of commands, and the list of read-only commands |
 //! | `jobs` | the background jobs of a session |
@@ -9,6 +10,7 @@
 //! | `session` | the shell of a session and its state |
 //! | `terminal` | commands in a terminal that the user sees |
 
+pub(crate) mod carry;
 pub(crate) mod command;
 pub(crate) mod environment;
 pub(crate) mod jobs;

@@ -210,9 +210,13 @@ pub(crate) fn setup(
     })
 }
 
+/// Returns a text as one word of a shell.
+pub(crate) fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', r"'\''"))
+}
+
 /// Returns `command` for another shell: it restores `state` first and then sets `env`.
 pub(crate) fn carried(state: Option<&State>, env: &[(String, String)], command: &str) -> String {
-    let quoted = |text: &str| format!("'{}'", text.replace('\'', r"'\''"));
     let Some(state) = state else { return command.to_string() };
     let mut script = format!(". {} >/dev/null 2>&1\n", quoted(&state.to_string_lossy()));
     for (name, value) in env {

@@ -25,6 +25,10 @@ pub(crate) const CASES: &[Case] = &[
     ("killing_a_command_ends_all_its_processes", killing_a_command_ends_all_its_processes),
     ("commands_do_not_get_secrets", commands_do_not_get_secrets),
     ("user_commands_get_all_variables_and_no_guard", user_commands_get_all_variables_and_no_guard),
+    (
+        "user_commands_share_the_directory_and_the_exports_but_no_definitions",
+        user_commands_share_the_directory_and_the_exports_but_no_definitions,
+    ),
     ("guard_and_interceptor_refuse_commands", guard_and_interceptor_refuse_commands),
     ("an_abort_keeps_the_output_so_far", an_abort_keeps_the_output_so_far),
     ("programs_do_not_wait_for_an_editor_or_a_pager", programs_do_not_wait_for_an_editor_or_a_pager),
@@ -178,7 +182,7 @@ fn user_commands_get_all_variables_and_no_guard() {
         let never = CancelToken::never();
         stage.runtime.block_on(stage.host.user_command(command, &never, Updates::none())).unwrap()
     };
-    let ran = run("v=1; echo $MY_API_KEY; git push --force --help >/dev/null 2>&1; (exit 3)");
+    let ran = run("export v=1; echo $MY_API_KEY; git push --force --help >/dev/null 2>&1; (exit 3)");
     assert_eq!((ran.output.as_str(), ran.exit_code, ran.truncated), ("secret", Some(3), false));
     stage.ok("bash", json!({"command": "echo $v ${MY_API_KEY-none}"}), "1 none");
     let ran = run("seq 1 100000");
@@ -189,6 +193,27 @@ fn user_commands_get_all_variables_and_no_guard() {
     let ran = stage.runtime.block_on(ran).unwrap();
     watch.join().unwrap();
     assert_eq!((ran.cancelled, ran.exit_code), (true, None));
+}
+
+fn user_commands_share_the_directory_and_the_exports_but_no_definitions() {
+    let stage = Stage::new();
+    let run = |command: &str| {
+        let never = CancelToken::never();
+        stage.runtime.block_on(stage.host.user_command(command, &never, Updates::none())).unwrap().output
+    };
+    let model = |command: &str| stage.call("bash", json!({"command": command}));
+    model("mkdir -p a/b bin; cd a; export OF_MODEL=1; ls() { echo seen; }; PATH=$PWD/bin:$PATH");
+    assert_eq!(run("basename \"$PWD\"; echo ${OF_MODEL-none}; type -t ls"), "a\nnone\nfile");
+    run("cd b; export SHOWN='1 2' MY_TOKEN=hidden; f() { echo mine; }; unset LANG; sleep 1000 & true");
+    assert_eq!(run("f; echo $SHOWN $MY_TOKEN; jobs -r | wc -l"), "mine\n1 2 hidden\n1");
+    stage.ok(
+        "bash",
+        json!({"command": "basename \"$PWD\"; echo $SHOWN ${MY_TOKEN-none} ${LANG-unset} $OF_MODEL"}),
+        "b\n1 2 none unset 1",
+    );
+    // The shell ends, and the next command has a new one.
+    run("exit 3");
+    assert_eq!(run("basename \"$PWD\"; echo ${SHOWN-lost}"), "b\nlost");
 }
 
 fn guard_and_interceptor_refuse_commands() {
