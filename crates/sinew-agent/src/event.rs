@@ -1,5 +1,7 @@
 //! Events of a session, named as in the JSON and RPC modes.
 
+use std::sync::Arc;
+
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
@@ -240,6 +242,14 @@ pub enum Event {
     },
     /// A child ended (`completed`, `failed`, `aborted`, `over_budget` or `skipped`); also one that was never started.
     SubagentEnd(SubagentStatus),
+    /// A step of a child: a turn, a message or a tool call. Only emitted if a client asks for the events of children. In
+    /// JSON it is the event of the child with one more key, `subagentId`.
+    OfSubagent {
+        /// The id of the child.
+        subagent_id: String,
+        /// The event.
+        event: Arc<Event>,
+    },
     /// A hook of an extension failed.
     ExtensionError {
         /// The name of the extension.
@@ -257,6 +267,13 @@ pub enum Event {
 }
 
 impl Event {
+    /// Returns true for the begin, progress and end of a turn, a message or a tool call.
+    #[must_use]
+    pub fn is_step(&self) -> bool {
+        let name = self.name();
+        ["turn_", "message_", "tool_execution_"].iter().any(|start| name.starts_with(start))
+    }
+
     /// Returns the `type` of the event.
     #[must_use]
     pub fn name(&self) -> &'static str {
@@ -289,6 +306,7 @@ impl Event {
             Event::SubagentStart { .. } => "subagent_start",
             Event::SubagentProgress { .. } => "subagent_progress",
             Event::SubagentEnd { .. } => "subagent_end",
+            Event::OfSubagent { event, .. } => event.name(),
             Event::ExtensionError { .. } => "extension_error",
             Event::Warning { .. } => "warning",
         }

@@ -148,6 +148,21 @@ impl Viewer {
         self.show(spot);
     }
 
+    /// Shows passages that continue the current ones. A view at the end follows the new end; otherwise the same line
+    /// stays at the top.
+    pub fn replace(&mut self, passages: Arc<dyn Passages>) {
+        let (spot, last_top) = (self.spot(), self.last_top());
+        let is_at_end = self.top >= last_top;
+        self.passages = passages;
+        self.laid.clear();
+        if is_at_end {
+            self.top = self.last_top();
+            self.settle();
+        } else {
+            self.show(spot);
+        }
+    }
+
     /// Returns the size of the layout.
     #[must_use]
     pub fn size(&self) -> Size {

@@ -273,6 +273,9 @@ impl Drop for Subscriber {
 
 /// Returns the approximate size of an event, in bytes. Linear in the number of its blocks, not in their text.
 fn weight(event: &Event) -> usize {
+    if let Event::OfSubagent { event, .. } = event {
+        return weight(event);
+    }
     let result = |result: &ToolResult| blocks(&result.content) + result.details.as_ref().map_or(0, value);
     let own = match event {
         Event::AgentEnd { messages } => messages.iter().map(message).sum(),

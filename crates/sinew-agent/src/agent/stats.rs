@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use sinew::base::Result;
 use sinew_llm::message::{AgentMessage, Usage};
-use sinew_session::{Body, Defaults};
+use sinew_session::{Body, Defaults, Session};
 use sinew_tools::Phase;
 
 use super::session::AgentSession;
@@ -137,16 +137,7 @@ impl AgentSession {
     /// # Errors
     /// Returns an error if the file can no longer be read.
     pub fn last_text(&self) -> Result<Option<String>> {
-        let session = self.session();
-        for id in session.path_ids().into_iter().rev() {
-            if let Body::Message { message: AgentMessage::Assistant(answer) } = session.entry(id)?.body {
-                let text = answer.text();
-                if !text.trim().is_empty() {
-                    return Ok(Some(text));
-                }
-            }
-        }
-        Ok(None)
+        last_text(&self.session())
     }
 
     /// Returns the user messages of all branches at which [`AgentSession::branch`] can start, each with its entry id
@@ -207,4 +198,20 @@ impl SessionStats {
         }
         self.cost += usage.cost.total;
     }
+}
+
+/// Returns the text of the last answer of a session that has one; `None` if no answer has.
+///
+/// # Errors
+/// Returns an error if the file of the session cannot be read any more.
+pub fn last_text(session: &Session) -> Result<Option<String>> {
+    for id in session.path_ids().into_iter().rev() {
+        if let Body::Message { message: AgentMessage::Assistant(answer) } = session.entry(id)?.body {
+            let text = answer.text();
+            if !text.trim().is_empty() {
+                return Ok(Some(text));
+            }
+        }
+    }
+    Ok(None)
 }

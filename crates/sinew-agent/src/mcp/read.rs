@@ -85,8 +85,9 @@ impl Tool for ReadTool {
 impl ReadTool {
     async fn read(&self, server: &str, uri: &str, call: &Call) -> Result<ToolOutput, ToolError> {
         let manager = &self.shared.manager;
-        let found = manager.server(server).ok_or_else(|| {
-            let names = manager.names().join(", ");
+        let found = manager.server(server).filter(|_| self.shared.may_use(server)).ok_or_else(|| {
+            let names: Vec<String> = manager.names().into_iter().filter(|name| self.shared.may_use(name)).collect();
+            let names = names.join(", ");
             ToolError::Failed(format!("There is no MCP server \"{server}\". Servers: {names}."))
         })?;
         let contents = found.read(manager.shared(), uri).await.map_err(ToolError::Failed)?;

@@ -3,9 +3,7 @@
 use serde_json::json;
 use sinew_tools::tool::ToolOutput;
 
-use super::manager::Manager;
 use super::tools::SessionShared;
-use crate::core::is_named;
 
 /// Searches tools. Waits a limited time for servers whose tools are unknown, and starts the servers of the tools that
 /// were found.
@@ -14,8 +12,8 @@ pub(super) async fn search(session: &SessionShared, query: &str, limit: usize) -
     let missing = manager.settle().await;
     let index = manager.index();
     let mut found = index.search(query);
-    found.retain(|tool| !is_named(&session.excluded, tool.name));
-    let resources = resources(manager, query, limit);
+    found.retain(|tool| session.offers(tool.server, tool.name));
+    let resources = resources(session, query, limit);
     if found.is_empty() && !resources.is_empty() {
         return ToolOutput::text(resources).with_details(json!({"addedToolNames": []}));
     }
@@ -37,7 +35,7 @@ pub(super) async fn search(session: &SessionShared, query: &str, limit: usize) -
 
 /// Returns lines with the resources whose names, addresses or descriptions contain all words of a query; empty if there
 /// are none.
-fn resources(manager: &Manager, query: &str, limit: usize) -> String {
+fn resources(session: &SessionShared, query: &str, limit: usize) -> String {
     let mut only = None;
     let mut words = Vec::new();
     for word in query.split_whitespace() {
@@ -53,8 +51,8 @@ fn resources(manager: &Manager, query: &str, limit: usize) -> String {
     }
     let mut lines = Vec::new();
     let mut more = 0;
-    for (server, known) in manager.known() {
-        if only.is_some_and(|only| only != server) {
+    for (server, known) in session.manager.known() {
+        if only.is_some_and(|only| only != server) || !session.may_use(&server) {
             continue;
         }
         for resource in &known.resources {

@@ -54,6 +54,8 @@ pub struct SessionParts {
     pub resize: bool,
     /// The names of disabled tools.
     pub excluded: Vec<String>,
+    /// The names of the servers that the session may use; `None` for all.
+    pub only: Option<Vec<String>>,
     /// The value of [`SessionServers::record`] when the session was last open.
     pub recorded: Option<Value>,
 }
@@ -81,6 +83,19 @@ pub(super) struct SessionShared {
     secrets: Option<Arc<Secrets>>,
     pub(super) resize: bool,
     pub(super) excluded: Vec<String>,
+    only: Option<Vec<String>>,
+}
+
+impl SessionShared {
+    /// Returns true if the session may use a server.
+    pub(super) fn may_use(&self, server: &str) -> bool {
+        self.only.as_ref().is_none_or(|only| only.iter().any(|name| name == server))
+    }
+
+    /// Returns true if the session may use a tool of a server.
+    pub(super) fn offers(&self, server: &str, tool: &str) -> bool {
+        self.may_use(server) && !is_named(&self.excluded, tool)
+    }
 }
 
 impl SessionServers {
@@ -88,7 +103,7 @@ impl SessionServers {
     /// one.
     #[must_use]
     pub fn new(parts: SessionParts) -> Arc<SessionServers> {
-        let SessionParts { manager, artifacts, secrets, resize, excluded, recorded } = parts;
+        let SessionParts { manager, artifacts, secrets, resize, excluded, only, recorded } = parts;
         let mut sent = match recorded.and_then(|recorded| serde_json::from_value::<Sent>(recorded).ok()) {
             Some(sent) => {
                 manager.keep_names(&sent.front);
@@ -100,11 +115,9 @@ impl SessionServers {
                 Sent { front, instructions }
             }
         };
-        sent.front.tools.retain(|tool| !is_named(&excluded, &tool.name));
-        Arc::new(SessionServers {
-            shared: Arc::new(SessionShared { manager, artifacts, secrets, resize, excluded }),
-            sent,
-        })
+        let shared = SessionShared { manager, artifacts, secrets, resize, excluded, only };
+        sent.front.tools.retain(|tool| shared.offers(&tool.server, &tool.name));
+        Arc::new(SessionServers { shared: Arc::new(shared), sent })
     }
 
     /// Returns the tools that are part of each request of the session; always the same ones.
@@ -160,6 +173,18 @@ impl SessionServers {
         &self.sent.front.tools
     }
 
+    /// Returns the names of disabled tools.
+    #[must_use]
+    pub fn excluded(&self) -> &[String] {
+        &self.shared.excluded
+    }
+
+    /// Returns the names of the servers that the session may use; `None` for all.
+    #[must_use]
+    pub fn only(&self) -> Option<&[String]> {
+        self.shared.only.as_deref()
+    }
+
     /// Returns the servers of the program.
     #[must_use]
     pub fn manager(&self) -> &Arc<Manager> {
@@ -194,6 +219,7 @@ impl Catalogue for SessionServers {
         }
         let index = shared.manager.index();
         let tool = match index.get(name) {
+            Some(found) if !shared.may_use(found.server) => return None,
             Some(found) => {
                 let value = found.tool.value();
                 let schema = match &value["inputSchema"] {
@@ -346,8 +372,10 @@ impl ServerTool {
         manager.settle().await;
         let index = manager.index();
         match index.get(&self.name) {
-            Some(found) => Ok(Target { server: found.server.to_string(), tool: found.tool.name.clone() }),
-            None => {
+            Some(found) if self.shared.may_use(found.server) => {
+                Ok(Target { server: found.server.to_string(), tool: found.tool.name.clone() })
+            }
+            _ => {
                 let near: Vec<String> = index.near_names(&self.name).into_iter().map(str::to_string).collect();
                 Err(ToolError::Failed(crate::core::not_found(&self.name, &near)))
             }

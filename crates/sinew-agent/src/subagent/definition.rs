@@ -14,7 +14,7 @@ use crate::resource::ResourceFolders;
 use crate::resource::frontmatter::{Front, strict};
 
 /// Keys of an agent file that have an effect.
-const KEYS: [&str; 13] = [
+const KEYS: [&str; 15] = [
     "name",
     "description",
     "tools",
@@ -22,6 +22,8 @@ const KEYS: [&str; 13] = [
     "spawns",
     "model",
     "thinking",
+    "skills",
+    "mcp",
     "maxTurns",
     "maxTokens",
     "maxCost",
@@ -29,10 +31,6 @@ const KEYS: [&str; 13] = [
     "isolation",
     "output",
 ];
-
-/// Keys that restrict a child or promise it something, and that have no effect yet. A file with one of them is refused,
-/// because its author relies on it.
-const UNSUPPORTED: [&str; 2] = ["skills", "mcp"];
 
 /// The name of the agent that continues the conversation of its parent.
 const FORK: &str = "fork";
@@ -62,6 +60,12 @@ pub struct AgentDefinition {
     pub model: Option<String>,
     /// Its thinking level; `None` for that of its parent.
     pub thinking: Option<ThinkingLevel>,
+    /// The names of the skills whose texts it reads before its assignment.
+    #[serde(default)]
+    pub skills: Vec<String>,
+    /// The names of the MCP servers whose tools it gets; `None` for all.
+    #[serde(default)]
+    pub mcp: Option<Vec<String>>,
     /// The maximum number of requests; `None` for that of the settings.
     pub max_turns: Option<u32>,
     /// The maximum number of tokens of input and output; `None` for that of the settings.
@@ -181,9 +185,6 @@ impl AgentDefinitions {
 /// which an own file must have none.
 fn parse(text: &str, source: AgentSource) -> Result<(AgentDefinition, Option<String>), String> {
     let front = strict(text)?;
-    if let Some(key) = front.keys().find(|key| UNSUPPORTED.contains(key)) {
-        return Err(format!("{key} is not supported yet; remove it to use the agent without it"));
-    }
     let unknown: Vec<&str> = front.keys().filter(|key| !KEYS.contains(key)).collect();
     if let (Some(key), true) = (unknown.first(), source != AgentSource::Foreign) {
         return Err(format!("unknown key {key}; known: {}", KEYS.join(", ")));
@@ -201,6 +202,8 @@ fn parse(text: &str, source: AgentSource) -> Result<(AgentDefinition, Option<Str
         is_read_only: false,
         model: front.text("model").filter(|model| model != "inherit"),
         thinking: parsed(&front, "thinking", ThinkingLevel::parse)?,
+        skills: list(&front, "skills").unwrap_or_default(),
+        mcp: list(&front, "mcp"),
         max_turns: parsed(&front, "maxTurns", |text| text.parse().ok().filter(|turns| *turns > 0))?,
         max_tokens: parsed(&front, "maxTokens", |text| text.parse().ok().filter(|tokens| *tokens > 0))?,
         max_cost: parsed(&front, "maxCost", |text| {
@@ -254,6 +257,8 @@ fn built_in() -> [AgentDefinition; 5] {
         is_read_only,
         model: None,
         thinking: None,
+        skills: Vec::new(),
+        mcp: None,
         max_turns: None,
         max_tokens: None,
         max_cost: None,

@@ -31,6 +31,8 @@ pub struct StartRequest {
     pub tasks: Vec<TaskItem>,
     /// A text that all children read before their assignments.
     pub context: Option<String>,
+    /// The names of the skills that all children read before their assignments, besides those of the agent.
+    pub skills: Vec<String>,
     /// The JSON Schema of the results; overrides the schema of the agent.
     pub schema: Option<Value>,
     /// Whether the call returns at once; `None` as the agent says.
@@ -57,6 +59,7 @@ struct Arguments {
     agent: Option<String>,
     tasks: Option<Vec<TaskItem>>,
     context: Option<String>,
+    skills: Option<Vec<String>>,
     schema: Option<Value>,
     resume: Option<String>,
     assignment: Option<String>,
@@ -97,6 +100,7 @@ impl TaskRequest {
                     "additionalProperties": false,
                 }},
                 "context": {"type": "string", "description": "facts that all of them need"},
+                "skills": {"type": "array", "items": {"type": "string"}, "description": "names of skills that they read first"},
                 "schema": {"type": "object", "description": "JSON Schema of each result"},
                 "resume": {"type": "string", "description": "instead of agent and tasks: the id of a child that has ended, to continue it"},
                 "assignment": {"type": "string", "description": "with resume: what to do next"},
@@ -117,17 +121,19 @@ impl TaskRequest {
         let arguments = Arguments::deserialize(arguments).map_err(|error| invalid(&error.to_string()))?;
         match arguments {
             Arguments { agent: Some(agent), tasks: Some(tasks), resume: None, assignment: None, .. } => {
-                let Arguments { context, schema, background, isolated, .. } = arguments;
+                let Arguments { context, skills, schema, background, isolated, .. } = arguments;
+                let skills = skills.unwrap_or_default();
                 if tasks.is_empty() || tasks.len() > TASKS {
                     return Err(invalid(&format!("tasks: {} tasks; expected 1 to {TASKS}", tasks.len())));
                 }
                 check_assignments(&tasks)?;
-                Ok(TaskRequest::Start(StartRequest { agent, tasks, context, schema, background, isolated }))
+                Ok(TaskRequest::Start(StartRequest { agent, tasks, context, skills, schema, background, isolated }))
             }
             Arguments {
                 agent: None,
                 tasks: None,
                 context: None,
+                skills: None,
                 schema: None,
                 isolated: None,
                 resume: Some(id),
@@ -138,7 +144,7 @@ impl TaskRequest {
                 Ok(TaskRequest::Resume(ResumeRequest { id, assignment, background: arguments.background }))
             }
             Arguments { resume: Some(_), .. } => {
-                Err(invalid("resume continues one child: leave out agent, tasks, context, schema and isolated"))
+                Err(invalid("resume continues one child: leave out agent, tasks, context, skills, schema and isolated"))
             }
             Arguments { assignment: Some(_), .. } => {
                 Err(invalid("an assignment belongs to an item of tasks, or to resume"))
@@ -174,6 +180,15 @@ impl ChildIds {
     /// Returns the ids of a session with these children.
     pub fn new(ids: impl IntoIterator<Item = String>) -> ChildIds {
         ChildIds { taken: ids.into_iter().map(|id| id.to_lowercase()).collect() }
+    }
+
+    /// Returns `id` if no child has it, otherwise the first free id that begins with it: `id-2`, `id-3`, …
+    #[must_use]
+    pub fn free(&self, id: &str) -> String {
+        match self.taken.contains(&id.to_lowercase()) {
+            true => free(&self.taken, id, &|id| id.to_string()),
+            false => id.to_string(),
+        }
     }
 
     /// Reserves an id for each task, all or none. `most` is the maximum number of children of the session; the ids of a

@@ -171,7 +171,6 @@ fn a_file_that_cannot_be_used_is_named_with_its_reason() {
         ("---\nname: a b\ndescription: x\n---\n", "is not a name"),
         ("---\nname: main\ndescription: x\n---\n", "reserved"),
         ("---\nname: a\ndescription: x\ncolour: red\n---\n", "unknown key colour"),
-        ("---\nname: a\ndescription: x\nskills: one\n---\n", "skills is not supported yet"),
         ("---\nname: a\ndescription: x\nisolation: overlay\n---\n", "isolation: \"overlay\" is not valid"),
         ("---\nname: a\ndescription: x\nmaxTurns: many\n---\n", "maxTurns: \"many\" is not valid"),
         ("---\nname: a\ndescription: x\nthinking: hard\n---\n", "thinking: \"hard\" is not valid"),

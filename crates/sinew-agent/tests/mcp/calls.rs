@@ -89,6 +89,7 @@ async fn excluded_tools_cannot_be_searched_or_called() {
         secrets: None,
         resize: true,
         excluded: vec!["mcp_s_bad".into()],
+        only: None,
         recorded: None,
     });
     let (text, _) = run_front(&session, "tool_search", json!({"query": "server:s"})).await;
@@ -117,6 +118,7 @@ async fn servers_get_placeholders_unless_they_may_have_secrets() {
         secrets: Some(Arc::clone(&secrets)),
         resize: true,
         excluded: Vec::new(),
+        only: None,
         recorded: None,
     });
     for server in ["web", "program", "trusted"] {

@@ -171,6 +171,7 @@ async fn a_resumed_session_sends_the_same_prefix_bytes() {
             secrets: None,
             resize: true,
             excluded: Vec::new(),
+            only: None,
             recorded: Some(before.record()),
         });
         assert_eq!(front(&again), front(&before));

@@ -31,6 +31,7 @@ async fn output(result: ToolResult) -> (ToolOutput, Arc<Artifacts>) {
         secrets: None,
         resize: true,
         excluded: Vec::new(),
+        only: None,
         recorded: None,
     });
     let call = Call {

@@ -314,6 +314,7 @@ pub(crate) fn session(manager: &Arc<Manager>) -> Arc<SessionServers> {
         secrets: None,
         resize: true,
         excluded: Vec::new(),
+        only: None,
         recorded: None,
     })
 }

@@ -163,7 +163,13 @@ impl App {
                 host.enter_confinement(confinement);
             }
         }
-        let servers = self.servers(session, before, &host, &definition.disallowed_tools);
+        self.check_servers(definition)?;
+        // The child has no tool and no server that its parent does not have.
+        let of_parent = rights.parent.servers();
+        let mut without = definition.disallowed_tools.clone();
+        without.extend(of_parent.iter().flat_map(|servers| servers.excluded().iter().cloned()));
+        let only = both(of_parent.as_ref().and_then(|servers| servers.only()), definition.mcp.as_deref());
+        let servers = self.servers(session, before, &host, &without, only.as_deref());
         let mut tools = match definition.is_fork() {
             true => self.fork_tools(rights, &host, servers.as_ref())?,
             false => self.child_tools(rights, &host, servers.as_ref())?,
@@ -176,6 +182,40 @@ impl App {
             tools.extend(self.task_tool(Some((&requester.id, &definition.spawns))));
         }
         Ok(ChildHost { host, servers, tools })
+    }
+
+    /// Returns the texts of the skills of an agent, each once.
+    ///
+    /// # Errors
+    /// Returns an error that lists the skills if one does not exist, and an error if its file cannot be read.
+    pub(crate) fn skill_texts<'a>(
+        &self,
+        agent: &str,
+        names: impl Iterator<Item = &'a String>,
+    ) -> Result<Vec<String>, String> {
+        let loaded = self.resources();
+        let mut seen = std::collections::HashSet::new();
+        let texts = names.filter(|name| seen.insert(*name)).map(|name| match loaded.resources.skill(name) {
+            Some(skill) => skill.prompt(""),
+            None => {
+                let known: Vec<&str> = loaded.resources.skills.iter().map(|skill| skill.name.as_str()).collect();
+                let known = if known.is_empty() { "there are none".to_string() } else { known.join(", ") };
+                Err(format!("agent {agent}: unknown skill {name:?}; known: {known}"))
+            }
+        });
+        texts.collect()
+    }
+
+    /// Checks that the MCP servers that a definition names are configured.
+    ///
+    /// # Errors
+    /// Returns an error that lists the servers if one is not.
+    fn check_servers(&self, definition: &AgentDefinition) -> Result<(), Failure> {
+        let known = self.mcp.names();
+        let mut wanted = definition.mcp.iter().flatten();
+        let Some(name) = wanted.find(|name| !known.contains(name)) else { return Ok(()) };
+        let known = if known.is_empty() { "there are none".to_string() } else { known.join(", ") };
+        Err(Failure::failed(format!("agent {}: unknown MCP server {name:?}; known: {known}", definition.name)))
     }
 
     /// Returns the tools of the parent that a definition leaves, without the list of tasks, which is the parent's.
@@ -208,6 +248,14 @@ impl App {
         let offered = self.toolset(host, servers)?;
         let listed = rights.parent.agent.tools();
         Ok(listed.all().iter().map(|tool| Arc::clone(offered.find(tool.name()).unwrap_or(tool))).collect())
+    }
+}
+
+/// Returns the names that two limits allow; `None` for no limit.
+fn both(one: Option<&[String]>, other: Option<&[String]>) -> Option<Vec<String>> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(one.iter().filter(|name| other.contains(name)).cloned().collect()),
+        (limit, None) | (None, limit) => limit.map(<[String]>::to_vec),
     }
 }
 

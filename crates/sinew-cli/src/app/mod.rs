@@ -132,7 +132,7 @@ impl App {
         let limits = Limits::new(&startup, &rules);
         limits.check(&startup, warnings)?;
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-        let secrets = secrets::find(&startup, warnings);
+        let secrets = secrets::find(&startup)?;
 
         let store = SessionStore::new(&startup, &clock, secrets.mask());
         let started = store.start(&startup.args.session.choice)?;
@@ -241,7 +241,8 @@ impl App {
         if let Some(list) = session.todo(&sinew_tools::names_of(ToolKind::Plan).collect::<Vec<_>>()).map_err(failed)? {
             host.restore_todo(&list);
         }
-        let servers = self.servers(&mut session, &before, &host, &[]);
+        let only = self.agent.as_ref().and_then(|agent| agent.mcp.as_deref());
+        let servers = self.servers(&mut session, &before, &host, &[], only);
         let toolset = self.toolset(&host, servers.as_ref())?;
         let loaded = self.equip(&host);
         let system = self.session_system(&toolset, servers.as_ref(), &host, warnings)?;
@@ -328,8 +329,9 @@ impl App {
         before: &Conversation,
         host: &Host,
         without: &[String],
+        only: Option<&[String]>,
     ) -> Option<Arc<SessionServers>> {
-        let servers = self.session_servers(host, before.mcp_front.clone(), without)?;
+        let servers = self.session_servers(host, before.mcp_front.clone(), without, only)?;
         if before.mcp_tools.as_ref() != Some(&servers.names()) || before.mcp_front != Some(servers.record()) {
             record_front(session, Some(&servers));
         }
@@ -339,7 +341,8 @@ impl App {
     /// Recomputes which server tools are in the cached prefix of the session's requests, and records the result.
     /// Returns false if nothing changed.
     pub(crate) fn renew_servers(&self, open: &OpenSession) -> bool {
-        let renewed = self.session_servers(&open.host, None, &[]);
+        let only = self.agent.as_ref().and_then(|agent| agent.mcp.as_deref());
+        let renewed = self.session_servers(&open.host, None, &[], only);
         let front = |servers: Option<&Arc<SessionServers>>| servers.map(|servers| servers.record());
         if front(renewed.as_ref()) == front(open.servers().as_ref()) {
             return false;
@@ -354,6 +357,7 @@ impl App {
         host: &Host,
         recorded: Option<serde_json::Value>,
         without: &[String],
+        only: Option<&[String]>,
     ) -> Option<Arc<SessionServers>> {
         if self.mcp.is_empty() {
             return None;
@@ -367,6 +371,7 @@ impl App {
             secrets: Some(self.models.secrets()),
             resize: host.resizes_pictures(),
             excluded,
+            only: only.map(<[String]>::to_vec),
             recorded,
         }))
     }
@@ -406,8 +411,9 @@ impl App {
         warnings: &mut Vec<String>,
     ) -> Result<Vec<String>, Failure> {
         let mut parts = self.system(tools, servers, host, warnings)?;
-        let own = self.agent.as_ref().map(|agent| agent.prompt.clone()).filter(|prompt| !prompt.is_empty());
-        parts.extend(own.filter(|_| !parts.is_empty()));
+        let Some(agent) = self.agent.as_ref().filter(|_| !parts.is_empty()) else { return Ok(parts) };
+        parts.extend(Some(agent.prompt.clone()).filter(|prompt| !prompt.is_empty()));
+        parts.extend(self.skill_texts(&agent.name, agent.skills.iter()).map_err(Failure::failed)?);
         Ok(parts)
     }
 

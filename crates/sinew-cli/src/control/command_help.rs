@@ -32,7 +32,7 @@ impl Group {
     fn of(verb: Verb) -> Group {
         match verb {
             Verb::Plan | Verb::Todo | Verb::Jobs | Verb::Cancel | Verb::Background | Verb::Stop => Group::Work,
-            Verb::Shared(Shared::Undo | Shared::Redo | Shared::Tasks | Shared::Steer) => Group::Work,
+            Verb::Shared(Shared::Undo | Shared::Redo | Shared::Review | Shared::Tasks | Shared::Steer) => Group::Work,
             Verb::New | Verb::Resume | Verb::Tree | Verb::Branch | Verb::Fork | Verb::Label | Verb::Move => {
                 Group::Conversation
             }

@@ -5,6 +5,8 @@
 
 use std::path::PathBuf;
 
+use serde_json::Value;
+
 use super::figures::{self, list};
 use super::undo::{Direction, UndoArguments};
 use super::{Control, ControlError, mcp};
@@ -64,6 +66,7 @@ pub(crate) enum Shared {
     Quit,
     Rules,
     Redo,
+    Review,
     Session,
     Usage,
     Context,
@@ -103,6 +106,7 @@ pub(crate) enum Panel {
     Sessions,
     Settings,
     Share,
+    Tasks,
     Theme,
     Thinking,
     Tools,
@@ -187,7 +191,8 @@ pub(crate) static COMMANDS: &[Row] = &[
     shared("skills", "", "list the skills", Shared::Skills),
     shared("rules", "", "list the rules", Shared::Rules),
     shared("agents", "", "list the agents that can be started as subagents", Shared::Agents),
-    shared("tasks", "[stop ID]", "list the subagents of this session; stop ID ends one", Shared::Tasks),
+    shared("tasks", "[ID]", "show the subagents of this session and what they do; stop ID ends one", Shared::Tasks).opens(Panel::Tasks),
+    shared("review", "[BRANCH|A..B|FILE]", "look for faults in the uncommitted changes, since a branch, in a range or a patch file", Shared::Review),
     shared("steer", "ID TEXT", "write to a subagent that works", Shared::Steer),
     shared("mcp", "[VERB NAME]", "show the MCP servers; enable, disable, reload, login, logout NAME", Shared::Mcp),
     row("reload", "", "read skills, commands, rules and keybindings.json anew", Verb::Reload, Scope::Person("each run reads everything anew")),
@@ -298,7 +303,20 @@ impl Command {
     /// # Errors
     /// Returns an error if the command fails.
     pub(crate) async fn run(&self, control: &Control) -> Result<String, ControlError> {
-        match self.verb {
+        Ok(self.run_with_data(control).await?.0)
+    }
+
+    /// Runs the command, and returns the text to show and the same as data, if the command has data.
+    ///
+    /// # Errors
+    /// Returns an error if the command fails.
+    pub(crate) async fn run_with_data(&self, control: &Control) -> Result<(String, Option<Value>), ControlError> {
+        let text = match self.verb {
+            Shared::Review => {
+                let review = control.review(&self.arguments).await?;
+                let data = serde_json::to_value(&review).map_err(|error| error.to_string())?;
+                return Ok((review.text(), Some(data)));
+            }
             Shared::Help => Ok(help(control)),
             Shared::Quit => Ok(String::new()),
             Shared::Compact => {
@@ -336,7 +354,8 @@ impl Command {
                 let rules = loaded.resources.rules.iter();
                 Ok(list(rules.map(|rule| (rule.name.clone(), rule.description.clone())), "No rules."))
             }
-        }
+        };
+        Ok((text?, None))
     }
 }
 

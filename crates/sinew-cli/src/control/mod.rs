@@ -33,6 +33,7 @@ pub(crate) mod model;
 mod options;
 mod plan;
 pub(crate) mod prompt;
+pub(crate) mod review;
 pub(crate) mod session;
 #[cfg(unix)]
 mod share;
@@ -85,6 +86,8 @@ pub(crate) struct Control {
     /// Reports jobs and lists between the runs of the current session.
     attendant: Mutex<Option<JoinHandle<()>>>,
     subagents: Subagents,
+    /// The findings of the last review.
+    last_review: Mutex<Vec<review::Finding>>,
 }
 
 impl Control {
@@ -103,6 +106,7 @@ impl Control {
             tasks: Tasks::default(),
             attendant: Mutex::default(),
             subagents,
+            last_review: Mutex::default(),
         });
         app.children.set(Arc::downgrade(&control) as _);
         control

@@ -93,7 +93,10 @@ struct Ending {
     file: Option<PathBuf>,
     /// The model of the last answer, as `provider/id`.
     model: String,
+    /// The use of the session itself, without its children.
     usage: Usage,
+    /// The cost of the children in US dollars.
+    children_cost: f64,
 }
 
 /// Renders events. Errors are those of stdout; they end the run.
@@ -249,7 +252,7 @@ async fn answer(control: Arc<Control>, mut task: Task, warnings: &[String], look
     if let Err(error) = agent.session().flush() {
         tell(&format!("Warning: {error}"));
     }
-    let ending = ending(&control.app, agent, done, signal);
+    let ending = ending(&control, agent, done, signal);
     let open_items = host.open_items();
     let host = Arc::clone(host);
     drop(open);
@@ -289,12 +292,15 @@ async fn answer(control: Arc<Control>, mut task: Task, warnings: &[String], look
 }
 
 /// Collects the data of the final output. `done` is `None` if `signal` or the loss of the reader ended the work.
-fn ending(app: &App, agent: &AgentSession, done: Option<Result<Done, String>>, signal: u8) -> Ending {
+fn ending(control: &Control, agent: &AgentSession, done: Option<Result<Done, String>>, signal: u8) -> Ending {
     let (session, file) = {
         let session = agent.session();
         (session.id().to_string(), session.path().map(Path::to_path_buf))
     };
-    let usage = app.models.meter().map(|meter| meter.usage()).unwrap_or_default();
+    // The meter of the program counts the requests of children too.
+    let all = control.app.models.meter().map(|meter| meter.usage()).unwrap_or_default();
+    let of_children = control.children_usage();
+    let usage = without(&all, &of_children);
     let (code, reason, error) = match &done {
         Some(done) => last_word(done),
         None => (signal, "aborted", None),
@@ -303,7 +309,30 @@ fn ending(app: &App, agent: &AgentSession, done: Option<Result<Done, String>>, s
         Some(Ok(Done { text, value, .. })) => (text, value.and_then(Result::ok)),
         _ => (None, None),
     };
-    Ending { code, reason, error, text, value, session, file, model: agent.model().model.key(), usage }
+    Ending {
+        code,
+        reason,
+        error,
+        text,
+        value,
+        session,
+        file,
+        model: agent.model().model.key(),
+        usage,
+        children_cost: of_children.cost.total,
+    }
+}
+
+/// Returns the use that remains without a part of it.
+fn without(all: &Usage, part: &Usage) -> Usage {
+    let mut rest = all.clone();
+    rest.input = all.input.saturating_sub(part.input);
+    rest.output = all.output.saturating_sub(part.output);
+    rest.cache_read = all.cache_read.saturating_sub(part.cache_read);
+    rest.cache_write = all.cache_write.saturating_sub(part.cache_write);
+    rest.total_tokens = all.total_tokens.saturating_sub(part.total_tokens);
+    rest.cost.total = (all.cost.total - part.cost.total).max(0.0);
+    rest
 }
 
 /// Terminates the shells and jobs of a session. `code` is the exit code that follows.
@@ -318,8 +347,8 @@ async fn close(host: Arc<Host>, code: u8) {
 async fn all(control: &Control, open: &OpenSession, task: &mut Task, stop: &AtomicBool) -> Result<Done, String> {
     let mut done = Done { stop: Stop::Done, text: None, value: None };
     if let Some(command) = &task.command {
-        done.text = Some(command.run(control).await.map_err(|error| error.message)?);
-        return Ok(done);
+        let (text, data) = command.run_with_data(control).await.map_err(|error| error.message)?;
+        return Ok(Done { text: Some(text), value: data.map(Ok), ..done });
     }
     while let Some(prompt) = task.prompts.next().await {
         if stop.load(Ordering::Relaxed) {

@@ -21,14 +21,12 @@ pub(super) struct Report {
     turns: u64,
     /// The children that ended.
     children: Vec<Value>,
-    /// Their cost in US dollars.
-    children_cost: f64,
 }
 
 impl Report {
     pub(super) fn new(look: Look, whole: bool) -> Report {
         let inner = Text::new(Look { whole: true, ..look }, Output::new(io::sink()));
-        Report { inner, whole, answer: String::new(), turns: 0, children: Vec::new(), children_cost: 0.0 }
+        Report { inner, whole, answer: String::new(), turns: 0, children: Vec::new() }
     }
 }
 
@@ -46,7 +44,6 @@ impl Renderer for Report {
             }
         }
         if let Event::SubagentEnd(SubagentStatus { id, agent, state, turns, tokens, cost, .. }) = event {
-            self.children_cost += cost;
             let child =
                 json!({"id": id, "agent": agent, "state": state, "turns": turns, "tokens": tokens, "cost": cost});
             self.children.push(child);
@@ -66,14 +63,12 @@ impl Renderer for Report {
             };
         }
         let has_children = !self.children.is_empty();
-        // The meter counts the requests of the children too.
-        let total = ending.usage.cost.total.max(self.children_cost);
         let mut report = json!({
             "text": ending.text.as_ref().unwrap_or(&self.answer),
             "sessionId": ending.session,
             "model": ending.model,
             "usage": usage(&ending.usage),
-            "cost": (total - self.children_cost).max(0.0),
+            "cost": ending.usage.cost.total,
             "turns": self.turns,
             "exitReason": ending.reason,
             "exitCode": ending.code,
@@ -84,7 +79,7 @@ impl Renderer for Report {
                 ("structuredOutput", ending.value.clone()),
                 ("error", ending.error.clone().map(Value::from)),
                 ("subagents", has_children.then(|| Value::from(self.children.clone()))),
-                ("totalCost", has_children.then(|| Value::from(total))),
+                ("totalCost", has_children.then(|| Value::from(ending.usage.cost.total + ending.children_cost))),
             ];
             fields.extend(more.into_iter().filter_map(|(name, value)| Some((name.to_string(), value?))));
         }

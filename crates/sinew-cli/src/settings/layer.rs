@@ -57,6 +57,7 @@ pub(crate) fn read(text: &str, name: &str, source: Source) -> Result<Layer, Stri
 pub(crate) fn layer(values: Map<String, Value>, name: &str, source: Source) -> Layer {
     let mut out = Layer::default();
     let mut values = rename(values);
+    out.warnings.extend(drop_removed(&mut values).into_iter().map(|text| format!("{name}: {text}")));
     let rules = (source == Source::Project).then(|| take_rules(&mut values)).flatten();
     out.values = walk(values, "", name, source, &mut out);
     out.values.extend(rules.map(|rules| (PERMISSIONS.to_string(), rules)));
@@ -90,6 +91,19 @@ fn rename(mut values: Map<String, Value>) -> Map<String, Value> {
         values.insert("theme".into(), serde_json::json!({"dark": theme, "light": theme}));
     }
     values
+}
+
+/// Removes keys of earlier versions. Returns a warning for each.
+fn drop_removed(values: &mut Map<String, Value>) -> Vec<String> {
+    let mut warnings = Vec::new();
+    for (path, instead) in table::REMOVED {
+        let Some((section, key)) = path.split_once('.') else { continue };
+        let section = values.get_mut(section).and_then(Value::as_object_mut);
+        if section.and_then(|section| section.shift_remove(key)).is_some() {
+            warnings.push(format!("{path} was removed and has no effect: {instead}"));
+        }
+    }
+    warnings
 }
 
 const PERMISSIONS: &str = "permissions";

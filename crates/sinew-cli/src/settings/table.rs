@@ -110,9 +110,13 @@ const fn entry(path: &'static str, kind: Kind) -> Key {
     key(path, kind, "", Scope::Trusted, "")
 }
 
-const ISOLATION: &str = "isolated subagents";
-const CHILD_TIMEOUT: &str = "a time limit for subagents";
 const LANGUAGE_SERVERS: &str = "language servers";
+
+/// Keys of earlier versions, and what replaces them.
+pub(crate) const REMOVED: &[(&str, &str)] = &[
+    ("task.timeoutSeconds", "task.maxTurns, task.maxTokens and task.maxCost limit subagents"),
+    ("task.isolation", "the file of an agent has the key isolation, and a call of task has isolated"),
+];
 
 use Kind::{Amount, Flag, List, Number, Object, Signed, Text, Texts, Word};
 use Scope::{Display, Tighten, Trusted};
@@ -195,9 +199,6 @@ pub(crate) static KEYS: &[Key] = &[
     key("task.maxTurns", Number, "100", Trusted, "Maximum number of requests of a subagent; it is then asked once more for its result."),
     key("task.maxTokens", Number, "2000000", Trusted, "Maximum number of tokens of a subagent, without those from a cache."),
     key("task.maxCost", Amount, "", Trusted, "Maximum cost of all subagents of the program, in US dollars. No default."),
-    later("task.timeoutSeconds", Number, "0", Trusted, CHILD_TIMEOUT, "Timeout of a subagent, in seconds. 0: none."),
-    later("task.isolation.mode", Text, "\"none\"", Trusted, ISOLATION, "How the files of subagents are isolated."),
-    later("task.isolation.merge", Text, "\"patch\"", Trusted, ISOLATION, "How the changes of subagents are merged."),
     key("mcp.enabled", Flag, "true", Trusted, "Use MCP servers."),
     key("mcp.enableProjectConfig", Flag, "true", Trusted, "Use the MCP servers of a trusted project too."),
     key("secrets.enabled", Flag, "false", Trusted, "Mask secret values for models and in session files."),

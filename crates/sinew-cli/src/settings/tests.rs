@@ -137,6 +137,14 @@ fn comments_old_names_and_unknown_keys_are_read() {
     let settings =
         warned("{\"queueMode\": \"all\", // why\n \"lsp\": {\"formatOnWrite\": true},}", Source::User, &[early]);
     assert_eq!(settings.agent().steering_mode, QueueMode::All);
+    let removed = [
+        "s.json: task.timeoutSeconds was removed and has no effect: task.maxTurns, task.maxTokens and task.maxCost limit \
+         subagents",
+        "s.json: task.isolation was removed and has no effect: the file of an agent has the key isolation, and a call of \
+         task has isolated",
+    ];
+    let text = r#"{"task": {"timeoutSeconds": 9, "isolation": {"mode": "copy"}, "maxTurns": 5}}"#;
+    assert_eq!(warned(text, Source::User, &removed).task.max_turns, 5);
     let layer = read("{\"theme\": \"blue\"}", "s.json", Source::User).unwrap();
     assert_eq!(merged(layer.values).get("theme.light"), "blue");
     let text = r#"{"retry": {"often": 1}, "speed": 3, "thinkingBudgets": {"hight": 1}}"#;

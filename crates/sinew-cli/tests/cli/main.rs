@@ -90,6 +90,7 @@ mod subagents;
 mod subagents_isolated;
 #[cfg(unix)]
 mod subagents_long;
+mod subagents_review;
 mod subcommands;
 #[cfg(target_os = "linux")]
 mod terminal;

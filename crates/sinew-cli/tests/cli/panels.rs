@@ -2,6 +2,7 @@
 
 use serde_json::json;
 
+use crate::lanes::{calls, says, submits};
 use crate::stage::{Stage, call, text};
 use crate::terminal::{Terminal, enter, has, left};
 
@@ -371,6 +372,54 @@ fn jobs_are_listed_with_their_output_and_can_be_ended() {
     terminal.until(|rows| rows.iter().any(|row| row.starts_with("→ echo job output") && row.contains("cancelled")));
     terminal.send("\x1b");
     terminal.until(|rows| has(rows, "It has ended.") && has(rows, "ready"));
+    left(terminal);
+}
+
+#[test]
+fn the_conversation_of_a_subagent_is_shown_as_it_grows() {
+    let task = json!({"id": "One", "assignment": "the work of One", "description": "a test"});
+    let wait =
+        |pipe: &str| calls("One", "bash", json!({"command": format!("read -r line < ../{pipe}; echo \"$line\"")}));
+    let stage = Stage::scripted(&[
+        json!({"type": "script", "version": 1, "onExhausted": "error"}),
+        calls("main", "task", json!({"agent": "task", "tasks": [task], "background": true})),
+        says("main", "It works."),
+        says("main", "It is done."),
+        wait("first"),
+        wait("second"),
+        submits("One", "from One"),
+    ]);
+    let (first, second) = (stage.pipe("first"), stage.pipe("second"));
+    let mut terminal = start(&stage);
+    enter(&mut terminal, "/tasks");
+    terminal.until_shown("no subagent was started in this session");
+    terminal.send("\x1b");
+    terminal.until(|rows| !has(rows, "Subagents of this session"));
+    enter(&mut terminal, "go");
+    terminal.until_shown("It works.");
+    enter(&mut terminal, "/tasks");
+    terminal.until(|rows| rows.iter().any(|row| row.contains("→ One (task)") && row.contains("running · ")));
+    terminal.send("\t");
+    terminal.until_shown("Message to One");
+    terminal.send("be quick\r");
+    terminal.until_shown("Subagents of this session");
+    terminal.send("\r");
+    terminal.until(|rows| has(rows, "the work of One") && has(rows, "first"));
+    std::fs::write(first, "the first line\n").unwrap();
+    terminal.until(|rows| has(rows, "the first line") && has(rows, "be quick"));
+    std::fs::write(second, "the second line\n").unwrap();
+    terminal.until(|rows| has(rows, "the second line") && has(rows, "from One"));
+    terminal.send("q");
+    terminal.until(|rows| has(rows, "It is done.") && has(rows, "ready"));
+    enter(&mut terminal, "/tasks");
+    terminal.until(|rows| rows.iter().any(|row| row.contains("→ One (task)") && row.contains("completed · ")));
+    terminal.send("\x18");
+    terminal.until_shown("One is completed already");
+    // The conversation of an agent that has ended is read from its file.
+    terminal.send("\r");
+    terminal.until(|rows| has(rows, "the second line") && has(rows, "from One"));
+    terminal.send("q");
+    terminal.until(|rows| has(rows, "It is done."));
     left(terminal);
 }
 

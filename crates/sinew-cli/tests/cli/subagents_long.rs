@@ -73,6 +73,42 @@ fn the_end_of_a_child_in_the_background_starts_a_run() {
 }
 
 #[test]
+fn the_events_of_a_child_are_in_the_stream_for_a_client_that_asks() {
+    let stage = scripted(&[
+        starts("task", "One", false),
+        starts("task", "Two", false),
+        text("Both are done."),
+        calls("One", "bash", json!({"command": "echo from the shell"})),
+        submits("One", "from One"),
+        submits("Two", "from Two"),
+    ]);
+    let mut client = Client::scripted(&stage, &[]);
+    let refused = client.fails("set_subagent_events", json!({"enabled": 1}));
+    assert!(refused.starts_with("set_subagent_events: "), "{refused}");
+    client.data("set_subagent_events", json!({"enabled": true}));
+    client.ask("prompt", json!({"message": "go"}));
+    client.first(|frame| frame["type"] == "subagent_end" && frame["id"] == "One");
+    client.data("set_subagent_events", json!({"enabled": false}));
+    client.count("agent_settled", 1);
+    let seen: Vec<&Value> = client.seen.iter().filter(|frame| frame["subagentId"] == "One").collect();
+    let kinds: Vec<&str> = seen.iter().filter_map(|frame| frame["type"].as_str()).collect();
+    for kind in
+        ["turn_start", "message_update", "message_end", "tool_execution_start", "tool_execution_end", "turn_end"]
+    {
+        assert!(kinds.contains(&kind), "{kind}: {kinds:?}");
+    }
+    let is_output = |frame: &&&Value| frame["type"] == "tool_execution_end" && frame["toolName"] == "bash";
+    let output = seen.iter().find(is_output).unwrap();
+    assert_eq!(output["result"]["content"][0]["text"], "from the shell");
+    let position = |fits: &dyn Fn(&Value) -> bool| client.seen.iter().position(fits).unwrap();
+    let start = position(&|frame| frame["type"] == "subagent_start");
+    let end = position(&|frame| frame["type"] == "subagent_end");
+    let of_one = |frame: &&Value| frame["subagentId"] == "One";
+    assert_eq!(client.seen[start..end].iter().filter(of_one).count(), seen.len());
+    assert_eq!(client.end().code, Some(0));
+}
+
+#[test]
 fn a_printed_answer_is_that_after_the_last_child() {
     let slow = turn(
         "One",
@@ -239,6 +275,42 @@ fn a_session_can_be_an_agent() {
         let ran = stage.play(&["-p", "go", "--agent", name]);
         assert!(ran.code == Some(2) && ran.stderr.contains(reason), "{}", ran.stderr);
     }
+}
+
+#[test]
+fn an_agent_reads_its_skills_first() {
+    let asks = |skills: Value| {
+        let tasks = json!([{"id": "One", "assignment": "the work of One"}]);
+        calls("main", "task", json!({"agent": "scribe", "tasks": tasks, "skills": skills}))
+    };
+    let reads = turn(
+        "One",
+        json!({"expect": {"anyContains": "Body of one."},
+            "content": [{"toolCall": {"name": "submit_result", "arguments": {"result": "from One"}}}]}),
+    );
+    let stage = scripted(&[
+        asks(json!(["three"])),
+        hears("main", "agent scribe: unknown skill \"three\"; known: one, two", "I see."),
+        asks(json!(["two", "one"])),
+        text("It is done."),
+        reads,
+    ]);
+    stage.write("project/.sinew/agents/scribe.md", "---\nname: scribe\ndescription: x\nskills: one\n---\n");
+    for name in ["one", "two"] {
+        let text = format!("---\nname: {name}\ndescription: x\n---\nBody of {name}.\n");
+        stage.write(&format!("project/.sinew/skills/{name}/SKILL.md"), &text);
+    }
+    let mut client = Client::scripted(&stage, &["--trust"]);
+    client.prompt("go");
+    client.prompt("go again");
+    let end = client.first(|frame| frame["type"] == "subagent_end");
+    assert_eq!(end["state"], "completed");
+    let folder = stage.files()[0].with_extension("agents");
+    let saved = std::fs::read_to_string(folder.join("One.jsonl")).unwrap();
+    let positions = ["Body of one.", "Body of two.", "the work of One"].map(|part| saved.find(part).unwrap());
+    assert!(positions.is_sorted(), "{positions:?}");
+    assert_eq!(saved.matches("Body of one.").count(), 1);
+    assert_eq!(client.end().code, Some(0));
 }
 
 #[test]

@@ -70,6 +70,7 @@ impl Sitting {
             secrets: None,
             resize: true,
             excluded: Vec::new(),
+            only: None,
             recorded,
         });
         let (front, record) = (front(&servers), servers.record());

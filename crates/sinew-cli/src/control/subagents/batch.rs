@@ -1,5 +1,6 @@
 //! From a call to its children: who calls, what may be started, and with which rights.
 
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -10,7 +11,7 @@ use sinew_agent::compaction::{definition_bytes, text_tokens};
 use sinew_agent::core::is_named;
 use sinew_agent::event::Event;
 use sinew_agent::subagent::{
-    AgentDefinition, AgentDefinitions, ChildState, ResumeRequest, StartRequest, TaskItem, TaskRequest,
+    AgentDefinition, AgentDefinitions, ChildResult, ChildState, ResumeRequest, StartRequest, TaskItem, TaskRequest,
 };
 use sinew_llm::model::ThinkingLevel;
 use sinew_session::{Defaults, Session};
@@ -152,8 +153,8 @@ impl Control {
     ) -> Result<ToolOutput, ControlError> {
         let caller = self.caller(caller.as_deref())?;
         let (brief, children) = match request {
-            TaskRequest::Start(start) => self.start(start, &caller, &call).await?,
-            TaskRequest::Resume(resume) => self.resume(resume, &caller, &call).await?,
+            TaskRequest::Start(start) => self.start(start, &caller, &call.id).await?,
+            TaskRequest::Resume(resume) => self.resume(resume, &caller, &call.id).await?,
         };
         let brief = Arc::new(brief);
         self.register(&brief, &children)?;
@@ -191,6 +192,43 @@ impl Control {
         Ok(result::output(&results))
     }
 
+    /// Runs one child for a person, and returns its result and what it has submitted. It ends with the children in the
+    /// background, or when the caller stops waiting.
+    ///
+    /// # Errors
+    /// Returns an error, before the child starts, if the request asks for something that is not available.
+    pub(in crate::control) async fn run_for_person(
+        &self,
+        request: StartRequest,
+    ) -> Result<(ChildResult, Option<serde_json::Value>), ControlError> {
+        let control = self.me.upgrade().ok_or("the session is over")?;
+        let caller = self.caller(None)?;
+        let call = format!("user-{}", self.calls.fetch_add(1, Ordering::Relaxed));
+        let (brief, children) = self.start(request, &caller, &call).await?;
+        self.register(&brief, &children)?;
+        let child = children.into_iter().next().ok_or("a request without tasks starts no child")?;
+        let _stop = child.cancel.clone().drop_guard();
+        let working = Arc::clone(&child);
+        brief.root.agent.begin_outside_work();
+        let work = self.subagents.background.spawn(async move {
+            let children = [Arc::clone(&working)];
+            let result = tokio::select! {
+                result = control.run_child(&brief, &working, 0, &|| {}) => result,
+                () = report_progress(&brief, &children) => unreachable!("it never ends"),
+            };
+            brief.root.agent.end_outside_work().await;
+            result
+        });
+        let result = work.await.map_err(|panic| panic.to_string())?;
+        let submitted = child.submitted.lock().take();
+        Ok((result, submitted))
+    }
+
+    /// Returns `id` if no child of the session has it, otherwise a free id that begins with it.
+    pub(in crate::control) fn free_child_id(&self, id: &str) -> String {
+        self.subagents.with_family(&self.session(), |family| family.ids.free(id))
+    }
+
     /// Runs a child whose call has returned, and tells the model of its end.
     async fn run_in_background(self: Arc<Self>, brief: Arc<Brief>, child: Arc<Child>, index: usize) {
         let children = [Arc::clone(&child)];
@@ -220,7 +258,7 @@ impl Control {
         &self,
         request: StartRequest,
         caller: &Caller,
-        call: &Call,
+        call: &str,
     ) -> Result<(Brief, Vec<Arc<Child>>), ControlError> {
         let definitions = self.app.agent_definitions();
         let definition = self.startable(&definitions, &request.agent, caller)?.clone();
@@ -235,12 +273,14 @@ impl Control {
             None => definition.isolation.as_deref().map(mode_named),
         };
         let depth = caller.child.as_ref().map_or(1, |child| child.depth + 1);
+        let skills = self.app.skill_texts(&definition.name, definition.skills.iter().chain(&request.skills))?;
+        let context = request.context.into_iter().chain(skills).collect::<Vec<_>>().join("\n\n");
         let brief = Brief {
             is_read_only: definition.is_read_only || self.is_read_only(caller),
             may_spawn: !definition.spawns.is_empty() && depth < self.subagents.settings.max_depth,
             schema: schema.map(|schema| schema.value().clone()),
-            context: request.context,
-            call: call.id.clone(),
+            context: Some(context).filter(|context| !context.is_empty()),
+            call: call.to_string(),
             root: Arc::clone(&caller.root),
             parent: Arc::clone(&caller.open),
             choice: self.child_choice(&definition.name, model.as_deref(), level, caller).await?,
@@ -268,7 +308,7 @@ impl Control {
         &self,
         request: ResumeRequest,
         caller: &Caller,
-        call: &Call,
+        call: &str,
     ) -> Result<(Brief, Vec<Arc<Child>>), ControlError> {
         let ResumeRequest { id, assignment, background } = request;
         let known = self.child(&id).ok();
@@ -297,7 +337,7 @@ impl Control {
             may_spawn: !before.definition.spawns.is_empty() && before.depth < self.subagents.settings.max_depth,
             schema: before.schema.clone(),
             context: None,
-            call: call.id.clone(),
+            call: call.to_string(),
             root: Arc::clone(&caller.root),
             parent: Arc::clone(&caller.open),
             choice,
@@ -433,6 +473,7 @@ impl Control {
         Arc::new(Child {
             requester: Arc::new(requester),
             assignment,
+            model: brief.choice.reached.model.key(),
             session: caller.root.agent.session().id().to_string(),
             call: brief.call.clone(),
             depth: brief.depth,
@@ -446,6 +487,8 @@ impl Control {
             turns: Default::default(),
             permit: Default::default(),
             mail: Default::default(),
+            forwarding: Default::default(),
+            submitted: Default::default(),
             cancel,
         })
     }

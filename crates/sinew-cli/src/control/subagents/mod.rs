@@ -9,12 +9,14 @@
 //! | `record` | the entries about children in session files |
 //! | `recover` | reports after a crash |
 //! | `view` | copies of the project in which children work |
+//! | `follow` | their events and conversations, for people and clients |
 //! | `verbs` | lists, messages and aborts for people and clients |
 //!
 //! A call ends when its children have ended; the model makes no request meanwhile. A call in the background returns at
 //! once, and the end of each child is a message. Children work in this process, each in a session and a shell of its own.
 
 mod batch;
+mod follow;
 mod permit;
 mod record;
 mod recover;
@@ -24,10 +26,12 @@ mod view;
 mod work;
 
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Weak};
 use std::time::Instant;
 
 use parking_lot::Mutex;
+use serde_json::Value;
 use sinew::base::Result;
 use sinew_agent::agent::{Meter, Stop};
 use sinew_agent::event::SubagentStatus;
@@ -38,8 +42,10 @@ use tokio_util::task::TaskTracker;
 
 use crate::app::OpenSession;
 use crate::settings::Task;
+pub(crate) use follow::ChildConversation;
 pub(crate) use verbs::ListedChild;
 
+use follow::Forwarding;
 use permit::{ChildPermit, Permits};
 
 /// The children of a control.
@@ -53,6 +59,8 @@ pub(super) struct Subagents {
     background: TaskTracker,
     /// The use of all children.
     meter: Arc<Meter>,
+    /// Whether the events of children are part of those of the session.
+    shows_events: AtomicBool,
     /// How the last run ended that the end of a child started.
     last_stop: Mutex<Option<Stop>>,
 }
@@ -70,6 +78,8 @@ struct Family {
 struct Child {
     requester: Arc<Requester>,
     assignment: String,
+    /// The key of its model.
+    model: String,
     /// The id of the session that the user sees.
     session: String,
     /// The call that started it.
@@ -92,6 +102,10 @@ struct Child {
     /// The number of its answers, set at its end.
     turns: Mutex<usize>,
     permit: ChildPermit,
+    /// Passes its events on, if they are wanted.
+    forwarding: Mutex<Option<Forwarding>>,
+    /// The result that was accepted.
+    submitted: Mutex<Option<Value>>,
     /// Messages that arrived before its first request.
     mail: Mutex<Vec<String>>,
     /// Ends it.
@@ -163,6 +177,7 @@ impl Subagents {
             children: Mutex::default(),
             background: TaskTracker::new(),
             meter: Arc::default(),
+            shows_events: AtomicBool::new(false),
             last_stop: Mutex::default(),
         }
     }

@@ -4,18 +4,37 @@ use std::sync::Arc;
 
 use sinew_agent::agent::{Delivery, Stop};
 use sinew_agent::subagent::{AgentSource, ChildState, usage};
-use sinew_llm::message::LlmMessage;
+use sinew_llm::message::{LlmMessage, Usage};
 
 use super::super::{Control, ControlError};
 use super::{Child, Figures};
+
+/// The number of lines that `/tasks ID` shows.
+const LAST_LINES: usize = 20;
 
 /// A child, for lists.
 pub(crate) struct ListedChild {
     pub(crate) id: String,
     pub(crate) agent: String,
     pub(crate) description: Option<String>,
+    pub(crate) model: String,
     pub(crate) state: ChildState,
     pub(crate) figures: Figures,
+    /// The last line that it wrote; `None` once it has ended.
+    pub(crate) last_line: Option<String>,
+}
+
+impl ListedChild {
+    /// Returns true if it has not ended.
+    pub(crate) fn is_at_work(&self) -> bool {
+        matches!(self.state, ChildState::Queued | ChildState::Running | ChildState::Asking)
+    }
+
+    /// Returns its state and its use.
+    pub(crate) fn summary(&self) -> String {
+        let Figures { turns, tokens, cost } = self.figures;
+        format!("{} · {} · {}", self.state.as_str(), self.model, usage(turns, tokens, cost))
+    }
 }
 
 impl Control {
@@ -42,8 +61,10 @@ impl Control {
             id: child.id().to_string(),
             agent: child.requester.agent.clone(),
             description: child.requester.description.clone(),
+            model: child.model.clone(),
             state: child.state(),
             figures: child.figures(),
+            last_line: child.last_line(),
         })
         .collect()
     }
@@ -89,16 +110,37 @@ impl Control {
         })
     }
 
+    /// Returns the use of all children of the program.
+    pub(crate) fn children_usage(&self) -> Usage {
+        self.subagents.meter.usage()
+    }
+
     /// Returns the text of `/tasks`.
     pub(crate) fn children_text(&self) -> String {
         let children = self.children().into_iter().map(|child| {
-            let Figures { turns, tokens, cost } = child.figures;
-            let about = child.description.map(|text| format!(" · {text}")).unwrap_or_default();
-            let used = usage(turns, tokens, cost);
-            format!("{} ({}): {} · {used}{about}", child.id, child.agent, child.state.as_str())
+            let about = child.description.as_ref().map(|text| format!(" · {text}")).unwrap_or_default();
+            let last = child.last_line.as_ref().map(|line| format!("\n  {line}")).unwrap_or_default();
+            format!("{} ({}): {}{about}{last}", child.id, child.agent, child.summary())
         });
         let lines: Vec<String> = children.collect();
         if lines.is_empty() { "No subagents.".into() } else { lines.join("\n") }
+    }
+
+    /// Returns the text of `/tasks ID`: the state of a child, and the end of what it wrote.
+    ///
+    /// # Errors
+    /// Returns an error if there is no such child, or its file cannot be read.
+    fn child_text(&self, id: &str) -> Result<String, ControlError> {
+        let id = self.child(id)?.id().to_string();
+        let listed = self.children().into_iter().find(|child| child.id == id);
+        let mut lines: Vec<String> = listed.iter().map(|child| format!("{id}: {}", child.summary())).collect();
+        let text = match self.child_conversation(&id) {
+            Ok(conversation) => conversation.last_text()?.unwrap_or_default(),
+            Err(error) => error.message,
+        };
+        let written: Vec<&str> = text.trim().lines().collect();
+        lines.extend(written[written.len().saturating_sub(LAST_LINES)..].iter().map(|line| (*line).to_string()));
+        Ok(lines.join("\n"))
     }
 
     /// Returns the text of `/agents`.
@@ -116,7 +158,7 @@ impl Control {
         lines.chain(found.faults.iter().cloned()).collect::<Vec<_>>().join("\n")
     }
 
-    /// Runs `/tasks [stop|apply|drop ID]`.
+    /// Runs `/tasks [[stop|apply|drop] ID]`.
     ///
     /// # Errors
     /// Returns an error for other arguments, and as of [`Control::abort_child`].
@@ -126,7 +168,11 @@ impl Control {
             Some(("apply", id)) => self.apply_view(id.trim()),
             Some(("drop", id)) => self.drop_view(id.trim()),
             Some(("stop", id)) => self.abort_child(id.trim()).map(|()| format!("{} ends.", id.trim())),
-            _ => Err(format!("/tasks {arguments}: use /tasks, or /tasks stop, apply or drop with an ID").into()),
+            None => self.child_text(arguments),
+            _ => {
+                Err(format!("/tasks {arguments}: use /tasks, /tasks ID, or /tasks stop, apply or drop with an ID")
+                    .into())
+            }
         }
     }
 

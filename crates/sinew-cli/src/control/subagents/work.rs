@@ -100,6 +100,7 @@ impl Control {
                 *child.started.lock() = Some(Instant::now());
                 changed();
                 brief.root.agent.emit(start_event(child)).await;
+                self.forward_events(child, &open, &brief.root);
                 brief.await_cache(child, &open).await;
                 let work = Work { brief, child, open: &open, submission: &submission, gate: &gate, introduction };
                 // A fault of the program in one child must not end the others.
@@ -131,6 +132,7 @@ impl Control {
                 brief.root.agent.warn(format!("subagent {}: {error}", child.id())).await;
             }
         }
+        child.end_forwarding().await;
         brief.root.agent.emit(end_event(child, &result)).await;
         result
     }
@@ -185,7 +187,9 @@ impl Work<'_> {
             let outcome = self.prompt(message).await;
             let end = |state, error| End::of(open, state, error);
             if let Some(result) = submission.accepted() {
-                return End { limited, output: text_of(&result), ..end(ChildState::Completed, None) };
+                let output = text_of(&result);
+                *child.submitted.lock() = Some(result);
+                return End { limited, output, ..end(ChildState::Completed, None) };
             }
             let refused = submission.last_refusal().map(|reason| format!("; the last one was refused: {reason}"));
             let refused = refused.unwrap_or_default();

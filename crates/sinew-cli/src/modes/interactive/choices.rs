@@ -16,6 +16,8 @@ use super::picker::Entry;
 use super::tree::{self, TreeFilter};
 use crate::control::Control;
 use crate::control::commands::Panel;
+use crate::control::review::Finding;
+use crate::control::subagents::ListedChild;
 use crate::models::{ModelSelector, is_absent};
 use crate::settings::{KEYS, Kind};
 
@@ -47,6 +49,8 @@ pub(super) enum Choice {
     },
     /// The id of a background job.
     Job(String),
+    /// The id of a subagent.
+    Subagent(String),
     /// Erase the terminal and draw the end of the session again.
     Redraw,
     /// Publish the session.
@@ -89,6 +93,8 @@ pub(super) enum Topic {
         now: bool,
     },
     Jobs,
+    Tasks,
+    Findings,
     History,
     Redraw,
     Share,
@@ -106,6 +112,7 @@ impl Topic {
             Panel::Sessions => Topic::Sessions { all: false },
             Panel::Settings => Topic::Settings,
             Panel::Share => Topic::Share,
+            Panel::Tasks => Topic::Tasks,
             Panel::Theme => Topic::Theme,
             Panel::Thinking => Topic::Thinking,
             Panel::Tools => Topic::Tools { now: false },
@@ -131,6 +138,8 @@ impl Topic {
             Topic::Tools { now: false } => "Tools of the model",
             Topic::Tools { now: true } => "Tools of the model, from the next request on",
             Topic::Jobs => "Commands in the background",
+            Topic::Tasks => "Subagents of this session",
+            Topic::Findings => "Findings of the review",
             Topic::History => "Which earlier prompt?",
             Topic::Share => "Publish the whole session, for everyone who has the link?",
             Topic::Redraw => "Erase all that this terminal has kept, of your shell too?",
@@ -154,6 +163,13 @@ impl Topic {
             Topic::Tools { now: true } => format!("{}: on or off", list(ListAction::Confirm)),
             Topic::Settings | Topic::Values => format!("{}: kept elsewhere", keys.short(Action::Tab)),
             Topic::Jobs => format!("{}: its output · {}: end it", list(ListAction::Confirm), list(ListAction::Stop)),
+            Topic::Tasks => format!(
+                "{}: read its conversation · {}: write to it · {}: stop it",
+                list(ListAction::Confirm),
+                keys.short(Action::Tab),
+                list(ListAction::Stop)
+            ),
+            Topic::Findings => format!("{}: ask for a correction", list(ListAction::Confirm)),
             Topic::History => format!("{}: the next", keys.short(Action::SearchHistory)),
             _ => String::new(),
         }
@@ -313,6 +329,20 @@ pub(super) fn jobs(control: &Control) -> Entries {
         Entry::new(first_line(&job.command), text, Choice::Job(job.id))
     };
     control.session().host.jobs().into_iter().map(entry).collect()
+}
+
+pub(super) fn tasks(control: &Control) -> Entries {
+    let entry = |child: ListedChild| {
+        let about = child.description.as_deref().map(|text| format!(" · {}", first_line(text))).unwrap_or_default();
+        let name = format!("{} ({})", child.id, child.agent);
+        Entry::new(name, format!("{}{about}", child.summary()), Choice::Subagent(child.id))
+    };
+    control.children().into_iter().map(entry).collect()
+}
+
+pub(super) fn findings(control: &Control) -> Entries {
+    let entry = |finding: Finding| Entry::new(finding.location(), finding.claim(), Choice::Prompt(finding.prompt()));
+    control.findings().into_iter().map(entry).collect()
 }
 
 /// Returns the last lines of some output, for a preview.

@@ -27,6 +27,8 @@ pub(super) enum Purpose {
     Wait,
     /// The value of a setting.
     Setting(&'static str),
+    /// A message to a subagent.
+    Steer(String),
     /// The label of an entry; the tree is shown with this filter.
     Label(String, TreeFilter),
 }

@@ -461,6 +461,8 @@ impl Conversation {
             Topic::Theme => choices::themes(),
             Topic::Tools { now } => choices::tools(control, now),
             Topic::Jobs => choices::jobs(control),
+            Topic::Tasks => choices::tasks(control),
+            Topic::Findings => choices::findings(control),
             Topic::Redraw => choices::redraw(),
             Topic::Share => choices::share(control.share_command()),
             Topic::Sessions { .. } | Topic::Tree(_) | Topic::Branch | Topic::Values | Topic::History => return None,

@@ -55,6 +55,8 @@ pub(super) enum Message {
     Output(String),
     /// The same, if the action may have changed the contents of the status row.
     Changed(String),
+    /// A review has ended; its text was shown.
+    Reviewed,
     /// The last lines of the output of a user's command that is running.
     CommandOutput(BlockId, ToolOutput),
     /// A command of the user ended; `None` if it was cancelled before it began.
@@ -63,6 +65,8 @@ pub(super) enum Message {
     WorkEnded,
     /// A full-screen view of the conversation or of another text.
     Viewer(Box<Viewer>),
+    /// The conversation of a subagent for the view that shows it, or for a new view.
+    SubagentPassages { id: String, passages: Arc<dyn Passages>, is_over: bool },
     /// A search in that view has ended.
     Searched(Box<Searched>),
     /// Another session, or another entry of it, is current. Contains the text of the divider on the screen.

@@ -3,30 +3,60 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use sinew_session::{EntryPlace, may_have_word};
+use parking_lot::{Mutex, MutexGuard};
+use sinew_session::{EntryPlace, Session, may_have_word};
 use sinew_tui::{Passage, Passages, Wanted};
 
 use super::conversation_text::ConversationText;
 use crate::app::OpenSession;
+use crate::control::subagents::ChildConversation;
 
 /// The number of messages at the end among which the newest call is searched.
 const NEWEST: usize = 200;
 
 /// The messages of a session's path, followed by running calls.
 pub(super) struct SessionPassages {
-    open: Arc<OpenSession>,
+    source: Source,
     places: Vec<EntryPlace>,
     running: Vec<Passage>,
     is_source: bool,
+}
+
+/// A session that is read.
+enum Source {
+    Open(Arc<OpenSession>),
+    Saved(Mutex<Session>),
+}
+
+impl Source {
+    fn session(&self) -> MutexGuard<'_, Session> {
+        match self {
+            Source::Open(open) => open.agent.session(),
+            Source::Saved(session) => session.lock(),
+        }
+    }
 }
 
 impl SessionPassages {
     /// Collects the current messages, and the headers and output of running calls. Linear in the number of messages;
     /// reads no message.
     pub(super) fn new(open: Arc<OpenSession>, running: &[(String, String)]) -> SessionPassages {
+        SessionPassages::read(Source::Open(open), running)
+    }
+
+    /// Collects the messages of a subagent, and what it does now.
+    pub(super) fn of_subagent(conversation: ChildConversation, running: &[(String, String)]) -> SessionPassages {
+        let source = match conversation {
+            ChildConversation::Open(open) => Source::Open(open),
+            ChildConversation::Saved(session) => Source::Saved(Mutex::new(*session)),
+        };
+        SessionPassages::read(source, running)
+    }
+
+    fn read(source: Source, running: &[(String, String)]) -> SessionPassages {
         let running = running.iter().map(|(header, output)| ConversationText::running(header, output).into_passage());
-        let (places, running) = (open.agent.session().message_places(), running.collect());
-        SessionPassages { open, places, running, is_source: false }
+        let (places, running) = (source.session().message_places(), running.collect());
+        SessionPassages { source, places, running, is_source: false }
     }
 
     /// Collects only the source of prompts and answers.
@@ -57,7 +87,7 @@ impl SessionPassages {
     }
 
     fn laid(&self, at: usize) -> ConversationText {
-        match self.open.agent.session().message_at(self.places[at]) {
+        match self.source.session().message_at(self.places[at]) {
             Ok(Some(message)) => ConversationText::one(&message, self.is_source, at == 0),
             Ok(None) => ConversationText::default(),
             Err(error) => ConversationText::unreadable(error.message()),
@@ -87,7 +117,7 @@ impl Passages for SessionPassages {
         let fits = |line: &[u8]| words.iter().all(|word| may_have_word(line, word));
         let known = range.start.min(self.places.len())..range.end.min(self.places.len());
         // If the file cannot be read any more, the passages show the error.
-        let found = self.open.agent.session().fitting_lines(&self.places[known.clone()], fits);
+        let found = self.source.session().fitting_lines(&self.places[known.clone()], fits);
         let found = found
             .map_or_else(|_| known.clone().collect(), |found| found.into_iter().map(|at| known.start + at).collect());
         let mut all = Vec::<usize>::into_iter(found).chain(range.start.max(known.end)..range.end);

@@ -127,6 +127,10 @@ pub(super) async fn slash(control: Arc<Control>, mailbox: Mailbox, row: &'static
         Ok(Effect::Text(text)) if text.is_empty() => {}
         Ok(Effect::Text(text)) => mailbox.send(Message::Output(text)),
         Ok(Effect::Changed(text)) => mailbox.send(Message::Changed(text)),
+        Ok(Effect::Review(text)) => {
+            mailbox.send(Message::Changed(text));
+            mailbox.send(Message::Reviewed);
+        }
         Ok(Effect::Prompt(text, goal)) => {
             mailbox.send(Message::Changed(text));
             mailbox.send(Message::Submit(goal));
@@ -151,6 +155,8 @@ enum Effect {
     Text(String),
     /// The same, if the command may have changed the contents of the status row.
     Changed(String),
+    /// The same, and the findings of a review for a panel.
+    Review(String),
     /// The same, and a message to the model.
     Prompt(String, String),
     /// Another session is current. Contains the text of the divider.
@@ -171,6 +177,7 @@ async fn run(control: &Arc<Control>, row: &Row, arguments: &str) -> Result<Effec
     Ok(match row.verb {
         Verb::Shared(Shared::Quit) => Effect::Quit,
         Verb::Shared(Shared::Help) => Effect::Text(help_for_person(control)),
+        Verb::Shared(Shared::Review) => Effect::Review(control.review(arguments.trim()).await?.text()),
         Verb::Shared(shared) => Effect::Changed(commands::Command::new(shared, arguments).run(control).await?),
         Verb::New => changed(control.new_session(None).await?, "a new session"),
         Verb::Fork => changed(control.fork().await?.is_none(), "a copy of the session"),

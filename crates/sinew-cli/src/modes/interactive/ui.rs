@@ -62,7 +62,7 @@ use viewing::OpenViewer;
 
 /// The time within which a second ctrl+c or Esc counts as a double press.
 const TWICE: Duration = Duration::from_millis(500);
-/// The interval at which the panel of jobs is refreshed.
+/// The interval at which panels and views that show running work are refreshed.
 const SECOND: Duration = Duration::from_secs(1);
 /// The time within which the second key of a chord must follow.
 const CHORD: Duration = Duration::from_secs(2);
@@ -134,8 +134,8 @@ struct Ui {
     panels: VecDeque<Panel>,
     /// The panel that the user has opened. Questions wait until it is closed.
     overlay: Option<Overlay>,
-    /// The time of the last refresh of the panel of jobs.
-    jobs_shown: Option<Instant>,
+    /// The time of the last refresh of a panel or a view that shows running work.
+    refreshed: Option<Instant>,
     popup: Option<Popup>,
     /// The entry to select when the tree has been read.
     place: Option<Choice>,
@@ -214,7 +214,7 @@ pub(super) fn run(parts: Parts) -> io::Result<Left> {
         transcript: Transcript::new(looks),
         panels: VecDeque::new(),
         overlay: None,
-        jobs_shown: None,
+        refreshed: None,
         popup: None,
         place: None,
         viewer: None,
@@ -290,7 +290,7 @@ impl Ui {
             chord: self.chord.map(|(_, until)| until),
             panel: self.panel_due(),
             status: self.status.command.due(),
-            jobs: self.jobs_shown.filter(|_| self.shows_jobs()).map(|at| at + SECOND),
+            work: self.refreshed.filter(|_| self.shows_work()).map(|at| at + SECOND),
             // The user does not need seconds while the terminal has no focus.
             step: self.step(),
             working_since: self
@@ -309,9 +309,9 @@ impl Ui {
         if self.notice.as_ref().is_some_and(|(_, until)| now >= *until) {
             self.notice = None;
         }
-        if self.jobs_shown.is_some_and(|at| now >= at + SECOND) {
-            self.jobs_shown = Some(now);
-            self.refresh_jobs();
+        if self.refreshed.is_some_and(|at| now >= at + SECOND) {
+            self.refreshed = Some(now);
+            self.refresh_work();
         }
         if self.chord.is_some_and(|(_, until)| now >= until) {
             (self.chord, self.notice) = (None, None);

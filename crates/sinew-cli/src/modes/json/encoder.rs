@@ -42,11 +42,13 @@ pub(in crate::modes) struct EventEncoder {
     snapshots: bool,
     /// The last written result of each running call.
     running: HashMap<String, ToolResult>,
+    /// The encoders of children that work.
+    children: HashMap<String, EventEncoder>,
 }
 
 impl EventEncoder {
     pub(in crate::modes) fn new(snapshots: bool) -> EventEncoder {
-        EventEncoder { snapshots, running: HashMap::new() }
+        EventEncoder { snapshots, running: HashMap::new(), children: HashMap::new() }
     }
 
     /// Encodes an event as lines without their ends. Events about compactions are repeated with the names that clients
@@ -65,6 +67,12 @@ impl EventEncoder {
     }
 
     fn line(&mut self, event: &Event) -> io::Result<Vec<u8>> {
+        if let Event::OfSubagent { subagent_id, event } = event {
+            return self.line_of_child(subagent_id, event);
+        }
+        if let Event::SubagentEnd(child) = event {
+            self.children.remove(&child.id);
+        }
         if self.snapshots {
             return Ok(serde_json::to_vec(event)?);
         }
@@ -90,6 +98,19 @@ impl EventEncoder {
             }
             _ => serde_json::to_vec(event)?,
         })
+    }
+
+    /// Encodes the event of a child, and adds its id.
+    fn line_of_child(&mut self, id: &str, event: &Event) -> io::Result<Vec<u8>> {
+        let snapshots = self.snapshots;
+        let child = self.children.entry(id.to_string()).or_insert_with(|| EventEncoder::new(snapshots));
+        let mut line = child.line(event)?;
+        // Every event is an object with at least its type.
+        line.pop();
+        line.extend_from_slice(b",\"subagentId\":");
+        serde_json::to_writer(&mut line, id)?;
+        line.push(b'}');
+        Ok(line)
     }
 
     /// Returns the part of a running call's result that has not been written yet.

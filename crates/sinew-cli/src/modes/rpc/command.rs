@@ -92,6 +92,8 @@ pub(super) static COMMANDS: &[Command] = &[
     row!("subagent_abort", Now, subagents::abort),
     row!("subagent_apply", Now, subagents::apply),
     row!("subagent_drop", Now, subagents::drop),
+    row!("review", Beside, subagents::review),
+    row!("set_subagent_events", Now, subagents::set_events),
     row!("list_sessions", Beside, session::list),
     row!("reload", Now, tools::reload),
     row!("mcp_list", Now, mcp::list),

@@ -1,10 +1,10 @@
-//! Subagents: `subagent_list`, `subagent_steer`, `subagent_abort`, `subagent_apply`, `subagent_drop`.
+//! Subagents: `subagent_list`, `subagent_steer`, `subagent_abort`, `subagent_apply`, `subagent_drop`,
+//! `set_subagent_events`, `review`.
 
 use std::sync::Arc;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
-use sinew_agent::subagent::ChildState;
 
 use super::client::{Fields, Rpc, fields};
 use super::reply::Answer;
@@ -19,9 +19,7 @@ pub(super) async fn list(rpc: Arc<Rpc>, _: Fields) -> Answer {
 
 /// Returns the children of the session that wait or work.
 pub(super) fn at_work(rpc: &Rpc) -> Vec<Value> {
-    let is_at_work =
-        |child: &&ListedChild| matches!(child.state, ChildState::Queued | ChildState::Running | ChildState::Asking);
-    rpc.control.children().iter().filter(is_at_work).map(describe).collect()
+    rpc.control.children().iter().filter(|child| child.is_at_work()).map(describe).collect()
 }
 
 fn describe(child: &ListedChild) -> Value {
@@ -29,10 +27,12 @@ fn describe(child: &ListedChild) -> Value {
         "id": child.id,
         "agent": child.agent,
         "description": child.description,
+        "model": child.model,
         "state": child.state,
         "turns": child.figures.turns,
         "tokens": child.figures.tokens,
         "cost": child.figures.cost,
+        "lastLine": child.last_line,
     })
 }
 
@@ -73,6 +73,29 @@ pub(super) async fn abort(rpc: Arc<Rpc>, given: Fields) -> Answer {
     let Request { child } = fields("subagent_abort", given)?;
     rpc.control.abort_child(&child).map_err(|error| named("subagent_abort", error))?;
     Ok(None)
+}
+
+/// Adds the turns, messages and tool calls of children to the events, or stops that.
+pub(super) async fn set_events(rpc: Arc<Rpc>, given: Fields) -> Answer {
+    #[derive(Deserialize)]
+    struct Request {
+        enabled: bool,
+    }
+    let Request { enabled } = fields("set_subagent_events", given)?;
+    rpc.control.show_child_events(enabled).await;
+    Ok(None)
+}
+
+/// Reviews a change, and returns the findings.
+pub(super) async fn review(rpc: Arc<Rpc>, given: Fields) -> Answer {
+    #[derive(Deserialize)]
+    struct Request {
+        #[serde(default)]
+        what: String,
+    }
+    let Request { what } = fields("review", given)?;
+    let review = rpc.control.review(what.trim()).await?;
+    Ok(Some(serde_json::to_value(&review).map_err(|error| error.to_string())?))
 }
 
 fn named(verb: &str, error: ControlError) -> ControlError {

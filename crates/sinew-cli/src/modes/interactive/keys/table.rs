@@ -151,7 +151,7 @@ pub(super) const ACTIONS: &[Row] = &[
     tree(TreeAction::All, "tree.filter.all", &["alt+a"], "in the tree: every entry"),
     tree(TreeAction::Label, "tree.label", &["shift+l"], "in the tree: label the place"),
     list(ListAction::Keep, "list.keep", "", &["ctrl+s"], "in the list of models: keep the entry as the default"),
-    list(ListAction::Stop, "list.stop", "", &["ctrl+x"], "in the list of commands in the background: end the entry"),
+    list(ListAction::Stop, "list.stop", "", &["ctrl+x"], "in the lists of commands in the background and of subagents: end the entry"),
     list(ListAction::ShowEnd, "list.end", "", &["ctrl+o"], "in a question: show the end of what does not fit"),
     view(Action::View(ViewAction::Close), "view.close", &["q", "escape", "ctrl+c", "ctrl+o"], "in a view: close it"),
     view(Action::View(ViewAction::Up), "view.up", &["up", "k"], "in a view: a row up"),

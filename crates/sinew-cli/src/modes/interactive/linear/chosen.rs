@@ -104,8 +104,8 @@ impl Linear {
         let Some(wanted) = self.wanted.take() else { return false };
         let text = std::mem::replace(&mut self.editor, wanted.draft).text().trim().to_string();
         match wanted.purpose {
-            // In this mode, /label sets a label.
-            Purpose::Wait | Purpose::Label(..) => {}
+            // In this mode, /label sets a label, and /steer writes to a subagent.
+            Purpose::Wait | Purpose::Label(..) | Purpose::Steer(_) => {}
             _ if text.is_empty() => {
                 self.conversation.end_login();
                 self.output.say("Left as it was.");

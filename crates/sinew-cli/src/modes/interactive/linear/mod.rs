@@ -324,6 +324,8 @@ impl Linear {
             | Message::ModelChanged(_)
             | Message::Label { .. }
             | Message::Viewer(_)
+            | Message::SubagentPassages { .. }
+            | Message::Reviewed
             | Message::Searched(_)
             | Message::Shown(_)
             | Message::Started(..)
@@ -595,7 +597,7 @@ impl Linear {
             }
             _ => match row.panel {
                 // Jobs have their own numbers, and publishing should not be possible by a number.
-                Some(panel) if arguments.is_empty() && !matches!(panel, Panel::Jobs | Panel::Share) => {
+                Some(panel) if arguments.is_empty() && !matches!(panel, Panel::Jobs | Panel::Share | Panel::Tasks) => {
                     self.list(Topic::of(panel));
                 }
                 _ => self.conversation.run(row, arguments.to_string()),

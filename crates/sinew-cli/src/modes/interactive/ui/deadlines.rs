@@ -17,8 +17,8 @@ pub(super) struct Deadlines {
     pub(super) panel: Option<Instant>,
     /// The status command is started again.
     pub(super) status: Option<Instant>,
-    /// The panel of jobs is refreshed.
-    pub(super) jobs: Option<Instant>,
+    /// The panel or the view that shows running work is refreshed.
+    pub(super) work: Option<Instant>,
     /// The interval in seconds at which elapsed time is updated.
     pub(super) step: u64,
     /// The start of the work whose elapsed time is shown.
@@ -33,7 +33,7 @@ impl Deadlines {
             let step = self.step.max(1);
             since + Duration::from_secs((passed.as_secs() / step + 1) * step)
         });
-        let due = [self.input, self.notice, self.chord, self.panel, self.status, self.jobs, second];
+        let due = [self.input, self.notice, self.chord, self.panel, self.status, self.work, second];
         due.into_iter().chain(self.sizes).flatten().min().map(|due| due.saturating_duration_since(now))
     }
 }

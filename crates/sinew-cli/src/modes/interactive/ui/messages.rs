@@ -176,6 +176,13 @@ impl Ui {
                 self.hand_over();
             }
             Message::TakenBack(texts) => self.editor.prepend(&texts.join("\n\n")),
+            // A panel must not take the keys of a text that the user writes.
+            Message::Reviewed if self.overlay.is_none() && self.panels.is_empty() && self.editor.is_empty() => {
+                if !self.conversation.control.findings().is_empty() {
+                    self.open(Topic::Findings);
+                }
+            }
+            Message::Reviewed => {}
             Message::Output(text) => transcript::line(&mut self.screen, &text, Style::PLAIN),
             Message::Changed(text) => {
                 if !text.is_empty() {
@@ -221,6 +228,7 @@ impl Ui {
             Message::Clipboard(Err(why)) => self.notify(why),
             Message::Picture(block, prepared) => self.show_picture(block, prepared),
             Message::Viewer(viewer) => self.show_viewer(*viewer),
+            Message::SubagentPassages { id, passages, is_over } => self.show_subagent(id, passages, is_over),
             Message::Searched(searched) => self.searched(*searched),
             Message::WorkEnded => self.conversation.work_ended(),
             // These messages are handled while waiting for a program or for the agent, or in linear mode.

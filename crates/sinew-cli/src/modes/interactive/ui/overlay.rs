@@ -10,7 +10,8 @@ use sinew_tui::{Characters, Depth, Row, ScreenOptions};
 
 use super::Ui;
 use crate::control::ControlError;
-use crate::control::commands::Verb;
+use crate::control::commands::{Shared, Verb};
+use crate::control::subagents::ListedChild;
 use crate::modes::interactive::characters;
 use crate::modes::interactive::choices::{self, Choice, Entries, Topic};
 use crate::modes::interactive::choosing::{self, Purpose};
@@ -106,6 +107,7 @@ impl Ui {
             Topic::Models { .. } => "no model can answer: /login sets one up".into(),
             Topic::Logout => "auth.json holds no key and no login".into(),
             Topic::Jobs => "no command runs in the background".into(),
+            Topic::Tasks => "no subagent was started in this session".into(),
             _ => "nothing fits".into(),
         };
         if topic == Topic::Theme {
@@ -119,24 +121,41 @@ impl Ui {
         self.popup = None;
         self.overlay = Some(Overlay::Picker(topic, picker));
         self.read_later(topic);
-        if topic == Topic::Jobs {
-            self.jobs_shown = Some(Instant::now());
+        if topic == Topic::Findings {
+            self.look_closer();
+        }
+        if matches!(topic, Topic::Jobs | Topic::Tasks) {
+            self.refreshed = Some(Instant::now());
             self.look_closer();
         }
     }
 
-    /// Returns true if the contents of the panel change by themselves.
-    pub(super) fn shows_jobs(&self) -> bool {
-        matches!(self.overlay, Some(Overlay::Picker(Topic::Jobs, _)))
-            && self.conversation.control.session().host.jobs().iter().any(|job| job.state == "running")
+    /// Returns true if the contents of the panel or of the view change by themselves.
+    pub(super) fn shows_work(&self) -> bool {
+        let control = &self.conversation.control;
+        match &self.overlay {
+            Some(Overlay::Picker(Topic::Jobs, _)) => {
+                control.session().host.jobs().iter().any(|job| job.state == "running")
+            }
+            Some(Overlay::Picker(Topic::Tasks, _)) => control.children().iter().any(ListedChild::is_at_work),
+            _ => self.viewed_subagent().is_some(),
+        }
     }
 
-    /// Refreshes the panel of jobs.
-    pub(super) fn refresh_jobs(&mut self) {
-        if let Some(Overlay::Picker(Topic::Jobs, picker)) = &mut self.overlay {
-            picker.set_entries(choices::jobs(&self.conversation.control));
-            self.look_closer();
+    /// Refreshes the panel or the view that shows running work.
+    pub(super) fn refresh_work(&mut self) {
+        let control = &self.conversation.control;
+        match &mut self.overlay {
+            Some(Overlay::Picker(Topic::Jobs, picker)) => picker.set_entries(choices::jobs(control)),
+            Some(Overlay::Picker(Topic::Tasks, picker)) => picker.set_entries(choices::tasks(control)),
+            _ => {
+                if let Some(id) = self.viewed_subagent() {
+                    self.view_subagent(id.to_string());
+                }
+                return;
+            }
         }
+        self.look_closer();
     }
 
     fn read_later(&self, topic: Topic) {
@@ -205,6 +224,17 @@ impl Ui {
                 let output = self.conversation.control.session().host.job_output(&id).unwrap_or_default();
                 picker.preview = choices::tail(&output);
             }
+            (Topic::Tasks, Some(Choice::Subagent(id))) => {
+                let children = self.conversation.control.children();
+                let last_line = children.into_iter().find(|child| child.id == id).and_then(|child| child.last_line);
+                picker.preview = last_line.into_iter().collect();
+            }
+            (Topic::Findings, Some(Choice::Prompt(text))) => {
+                let findings = self.conversation.control.findings();
+                let finding = findings.iter().find(|finding| finding.prompt() == text);
+                let evidence = finding.map_or("", |finding| &finding.evidence);
+                picker.preview = evidence.trim().lines().map(str::to_string).collect();
+            }
             // Shows the whole prompt, because its row is too short.
             (Topic::History, Some(Choice::Prompt(text))) if is_long(&text, self.screen.size().columns) => {
                 picker.preview = text.lines().map(str::to_string).collect();
@@ -244,8 +274,10 @@ impl Ui {
                     let purpose = form.purpose.clone();
                     self.overlay = None;
                     self.conversation.end_login();
-                    if let Purpose::Label(_, filter) = purpose {
-                        self.open(Topic::Tree(filter));
+                    match purpose {
+                        Purpose::Label(_, filter) => self.open(Topic::Tree(filter)),
+                        Purpose::Steer(_) => self.open(Topic::Tasks),
+                        _ => {}
                     }
                 }
                 Filled::Done(text) => {
@@ -327,7 +359,17 @@ impl Ui {
                     Ok(_) => self.notify(format!("job {id} is being ended")),
                     Err(error) => self.notify(error),
                 }
-                self.refresh_jobs();
+                self.refresh_work();
+            }
+            (Topic::Tasks, Action::List(ListAction::Stop), Choice::Subagent(id)) => {
+                match self.conversation.control.abort_child(&id) {
+                    Ok(()) => self.notify(format!("stopping {id}")),
+                    Err(error) => self.notify(error.message),
+                }
+                self.refresh_work();
+            }
+            (Topic::Tasks, Action::Tab, Choice::Subagent(id)) => {
+                self.fill_form(Form::new(format!("Message to {id}"), Vec::new(), Purpose::Steer(id)));
             }
             _ => {}
         }
@@ -356,6 +398,7 @@ impl Ui {
             Choice::Share => self.conversation.run_verb(Verb::Share, "yes".into()),
             Choice::Nothing => {}
             Choice::Job(id) => self.view_job(&id),
+            Choice::Subagent(id) => self.view_subagent(id),
             Choice::Prompt(text) => self.editor.set_text(&text),
             Choice::Tool { name, now } => {
                 self.overlay = before;
@@ -439,6 +482,12 @@ impl Ui {
                 }
             }
             Purpose::Wait => {}
+            Purpose::Steer(id) => {
+                if !text.trim().is_empty() {
+                    self.conversation.run_verb(Verb::Shared(Shared::Steer), format!("{id} {text}"));
+                }
+                self.open(Topic::Tasks);
+            }
             Purpose::Label(id, filter) => {
                 let label = Some(text.trim()).filter(|label| !label.is_empty());
                 if let Err(error) = self.conversation.control.session().agent.set_label(&id, label) {

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
 
 use sinew_tui::{EditAction, Line, Passages, QueryPress, Reaction, ReadPassages, Screen, Search, Style, Viewer};
 
@@ -18,6 +19,8 @@ use crate::modes::interactive::transcript;
 pub(super) struct OpenViewer {
     viewer: Viewer,
     screen: Screen,
+    /// The id of the subagent that works and whose conversation is shown.
+    subagent: Option<String>,
     /// True while a search is running; `None` if there is none.
     searches: Option<Arc<AtomicBool>>,
 }
@@ -89,6 +92,45 @@ impl Ui {
         });
     }
 
+    /// Collects the conversation of a subagent, for a view that follows it.
+    pub(super) fn view_subagent(&mut self, id: String) {
+        let (control, mailbox) = self.conversation.handles();
+        self.conversation.runtime.spawn_blocking(move || {
+            let listed = control.children().into_iter().find(|child| child.id == id);
+            let is_over = listed.as_ref().is_none_or(|child| !child.is_at_work());
+            let running = listed.filter(|child| child.is_at_work()).map(|child| {
+                let last_line = child.last_line.clone().unwrap_or_default();
+                (child.summary(), last_line)
+            });
+            mailbox.send(match control.child_conversation(&id) {
+                Ok(conversation) => {
+                    let passages = Arc::new(SessionPassages::of_subagent(conversation, running.as_slice()));
+                    Message::SubagentPassages { id, passages, is_over }
+                }
+                Err(error) => Message::Notice(error.message),
+            });
+        });
+    }
+
+    /// Shows the conversation of a subagent in the view that follows it, or in a new one.
+    pub(super) fn show_subagent(&mut self, id: String, passages: Arc<dyn Passages>, is_over: bool) {
+        if self.viewed_subagent() != Some(&id) {
+            let last = passages.count();
+            self.show_viewer(Viewer::new(&id, passages, self.terminal.tty.size(), last));
+        } else if let Some(open) = &mut self.viewer {
+            open.viewer.replace(passages);
+        }
+        if let Some(open) = &mut self.viewer {
+            open.subagent = Some(id).filter(|_| !is_over);
+            self.refreshed = Some(Instant::now());
+        }
+    }
+
+    /// Returns the id of the subagent that the view follows; `None` if there is none.
+    pub(super) fn viewed_subagent(&self) -> Option<&str> {
+        self.viewer.as_ref()?.subagent.as_deref()
+    }
+
     /// Shows a view that was built.
     pub(super) fn show_viewer(&mut self, mut viewer: Viewer) {
         // The size may have changed while the view was built.
@@ -108,7 +150,7 @@ impl Ui {
         }
         viewer.set_hint(self.conversation.keys.view_hint());
         let screen = Screen::new(size, self.screen.options(), Arc::clone(self.screen.theme()));
-        self.viewer = Some(OpenViewer { viewer, screen, searches: None });
+        self.viewer = Some(OpenViewer { viewer, screen, subagent: None, searches: None });
     }
 
     /// Returns the contexts whose keys apply in the view; `None` if it is not open.

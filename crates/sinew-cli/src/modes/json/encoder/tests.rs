@@ -54,6 +54,21 @@ fn an_update_of_a_call_holds_what_is_new() {
 }
 
 #[test]
+fn an_event_of_a_child_has_its_id_and_its_own_calls() {
+    let of = |id: &str, event: Event| Event::OfSubagent { subagent_id: id.into(), event: std::sync::Arc::new(event) };
+    let events =
+        [update("1", "a"), of("One", update("1", "b")), of("Two", update("1", "c")), of("One", update("1", "bd"))];
+    let written = lines(&events);
+    let shown = |line: &Value| (line["subagentId"].clone(), line["partialResult"]["content"][0]["text"].clone());
+    let expect = [(Value::Null, "a"), (json!("One"), "b"), (json!("Two"), "c"), (json!("One"), "d")];
+    assert_eq!(written.iter().map(shown).collect::<Vec<_>>(), expect.map(|(id, text)| (id, json!(text))));
+    assert!(written.iter().all(|line| line["type"] == "tool_execution_update"));
+    // With snapshots, the whole event has the id too.
+    let line = EventEncoder::new(true).lines(&of("a \"b\"", Event::TurnStart)).unwrap();
+    assert_eq!(value(&line[0]), json!({"type": "turn_start", "subagentId": "a \"b\""}));
+}
+
+#[test]
 fn calls_that_run_side_by_side_are_told_apart_and_forgotten_at_their_end() {
     let end = |call: &str| Event::ToolExecutionEnd {
         tool_call_id: call.into(),
