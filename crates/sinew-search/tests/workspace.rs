@@ -1,4 +1,4 @@
-//! The law of workspaces: after any change they give what the plain functions give, whatever they hold.
+//! Tests that a workspace returns the same as the plain functions after any change.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
 
@@ -18,7 +18,7 @@ use sinew_search::WorkspaceOptions;
 use sinew_walk::Stamp;
 use tree::{Dice, seeds};
 
-/// One change after the other, each followed by questions; the index is built now and then.
+/// Makes random changes and compares some calls after each; builds the index now and then if `builds` is true.
 fn lock_step(seed: u64, steps: usize, around: bool, options: &WorkspaceOptions, builds: bool) {
     let mut dice = Dice::new(seed);
     let mut changes = Changes::new(around);
@@ -73,7 +73,7 @@ fn checks_folders_that_have_no_watch() {
     }
 }
 
-/// Set for a process whose laws have to fail; its value is what deceives the workspaces there.
+/// Set in a process whose tests have to fail; the value names the fault that is injected into its workspaces.
 const DECEIT: &str = "SINEW_TEST_DECEIT";
 const LOST_EVENTS: &str = "events that get lost";
 const LIES: &str = "rules whose stamp lies";
@@ -91,8 +91,8 @@ fn take_events() {
     }
 }
 
-/// The user's own ignore file, with one rule. It changes by stores into a page that was stored into before: they leave the times
-/// of the file as they are.
+/// A global ignore file with one rule. It changes by stores into an already dirty page, which do not change the file's
+/// times.
 struct LyingRules {
     path: PathBuf,
     rule: *mut u8,
@@ -100,7 +100,7 @@ struct LyingRules {
 
 impl LyingRules {
     fn new(changes: &Changes) -> LyingRules {
-        // The user's own rules hold in repositories.
+        // The global ignore file only applies in repositories.
         std::fs::create_dir(changes.root().join(".git")).unwrap();
         let path = changes.global().with_extension("lies");
         std::fs::write(&path, "*\n").unwrap();
@@ -116,14 +116,14 @@ impl LyingRules {
         rules
     }
 
-    /// Ignores everything, or nothing any more: the rule becomes a comment.
+    /// Turns the rule that ignores everything into a comment, or back.
     fn turn(&self) {
         // SAFETY: the byte lies in the mapping, which nobody else uses.
         unsafe { self.rule.write_volatile(if self.rule.read_volatile() == b'*' { b'#' } else { b'*' }) };
     }
 }
 
-/// Plays one law of this program in a process of its own that is deceived; returns its exit and what it wrote.
+/// Runs one test of this program in another process with an injected fault; returns whether it passed, and its output.
 fn play(law: &str, deceit: &str) -> (bool, String) {
     let output = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", law])
@@ -149,7 +149,7 @@ fn the_comparison_fails_when_events_are_lost() {
     for law in [WATCHED_TREE, WATCHED_INDEX] {
         is_broken(law, LOST_EVENTS);
     }
-    // This one asks for no events.
+    // A swept index does not use events.
     let (passed, text) = play(SWEPT_INDEX, LOST_EVENTS);
     assert!(passed, "{text}");
 }

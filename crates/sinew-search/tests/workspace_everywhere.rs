@@ -1,4 +1,4 @@
-//! The promises of a workspace that hold on every system, also where no index is kept.
+//! Tests the guarantees of a workspace on every system, with or without an index.
 #![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
 
 use std::fs;
@@ -8,7 +8,7 @@ use sinew_pool::Pool;
 use sinew_search::{GrepOptions, Mode, WorkspaceOptions, Workspaces};
 
 #[test]
-fn indexes_on_linux_and_walks_with_a_reason_elsewhere() {
+fn indexes_on_linux_and_reports_why_it_walks_elsewhere() {
     let place = tempfile::tempdir().unwrap();
     for (name, text) in [("one", "hay\n"), ("two", "a needle\n")] {
         fs::write(place.path().join(name), text).unwrap();

@@ -1,4 +1,4 @@
-//! Workspaces that are gone leave nothing. One test, so that nothing else opens files in this process.
+//! Tests that closed workspaces leave no resources. A single test, so that nothing else opens files in this process.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
 

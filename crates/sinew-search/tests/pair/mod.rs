@@ -1,5 +1,5 @@
-//! A workspace beside the plain functions on the same root.
-#![allow(dead_code, reason = "each test program uses a part of it")]
+//! Compares a workspace with the plain functions on the same root.
+#![allow(dead_code, reason = "each test program uses some of it")]
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -58,25 +58,25 @@ impl Pair {
         Pair::among(&Workspaces::default(), root, global, options)
     }
 
-    /// One of several workspaces that share what all of one program share.
+    /// Opens one of several workspaces that share their resources, as in one program.
     pub(crate) fn among(workspaces: &Workspaces, root: &Path, global: &Path, options: WorkspaceOptions) -> Pair {
         let options = WorkspaceOptions { global_excludes: Some(global.to_path_buf().into()), ..options };
         let workspace = workspaces.open(root, &options).unwrap();
         Pair { workspace, global: options.global_excludes, pool: Pool::new("test", 3) }
     }
 
-    /// The path that the plain call gets; the empty one is the root.
+    /// Returns the path for the plain call; an empty path means the root.
     fn below(&self, path: &Path) -> std::path::PathBuf {
         let root = self.workspace.root();
         if path.as_os_str().is_empty() { root.to_path_buf() } else { root.join(path) }
     }
 
-    /// Builds the index, or brings it up to date.
+    /// Builds or updates the index.
     pub(crate) fn build(&self) {
         self.workspace.ready(&self.pool, &CancelToken::never()).unwrap();
     }
 
-    /// Searches, compares with the plain search, and returns the files of the rows.
+    /// Searches, compares with the plain search, and returns the matching files.
     #[track_caller]
     pub(crate) fn files(&self, pattern: &str, story: &str) -> Vec<String> {
         let options = GrepOptions { mode: Mode::FilesWithMatches, ..GrepOptions::new(pattern, "") };
@@ -127,7 +127,7 @@ impl Pair {
         assert_eq!(kept, fuzzy_find(&plain, &ScanCache::default(), &self.pool, &never), "{options:?}\n{story}");
     }
 
-    /// Asks some questions of every kind.
+    /// Runs some random calls of every kind.
     pub(crate) fn ask(&self, below: &Path, dice: &mut Dice, story: &str) {
         for _ in 0..3 {
             let pattern = if dice.below(20) == 0 { dice.pick(BAD_PATTERNS) } else { dice.pick(PATTERNS) };
@@ -174,7 +174,7 @@ impl Pair {
     }
 
     fn list(&self, recursive: bool, story: &str) {
-        // Without the user's own rules, as the plain call here.
+        // `list` does not use the global ignore file, so the plain call does not either.
         let never = CancelToken::never();
         let kept = self.workspace.list("", recursive, true, &self.pool, &never).unwrap();
         let plain = GlobOptions { recursive, hidden: true, ..GlobOptions::new(self.workspace.root(), "*") };
@@ -184,7 +184,7 @@ impl Pair {
     }
 }
 
-/// The rows of a search, the rest of its result, and the rows that it gave while it ran.
+/// The rows of a search with the rest of its result, and the streamed rows.
 pub(crate) type Told = (sinew_base::Result<(Vec<String>, GrepResult)>, Vec<String>);
 
 pub(crate) fn told(search: impl FnOnce(OnMatch<'_>) -> sinew_base::Result<GrepResult>) -> Told {
