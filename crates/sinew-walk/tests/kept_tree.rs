@@ -1,6 +1,6 @@
-//! Checks the kept tree: after any change and an update by stamps, its scans equal those of a fresh walk.
+//! Tests that the scans of a tree in memory equal those of a fresh walk after any change and an update by stamps.
 #![cfg(unix)]
-#![allow(clippy::unwrap_used, reason = "a test may")]
+#![allow(clippy::unwrap_used, reason = "a failed test panics")]
 
 mod changes;
 mod tree;
@@ -14,7 +14,7 @@ use sinew_pool::Pool;
 use sinew_walk::{FolderObserver, Hints, ScanOptions, Stamp, Tree as KeptTree};
 use tree::{Dice, scan};
 
-/// Announces nothing, so that every update looks at every stamp.
+/// Reports no changes, so that every update checks every stamp.
 struct Unwatched;
 
 impl FolderObserver for Unwatched {
@@ -29,7 +29,7 @@ fn options(root: &Path, global: &Path) -> ScanOptions {
     ScanOptions { global_excludes: Some(global.to_path_buf().into()), ..ScanOptions::new(root) }.canonical().unwrap()
 }
 
-/// Compares the kept scan with a fresh one; returns whether the tree serves these options.
+/// Compares the scan of the tree with a fresh one; returns false if the tree does not support these options.
 #[track_caller]
 fn check(tree: &mut KeptTree, options: &ScanOptions, story: &str) -> bool {
     let Some(kept) = tree.scan(options, &CancelToken::never()).unwrap() else { return false };
@@ -55,14 +55,14 @@ fn run(seed: u64, steps: usize) {
         let change = changes.step(&mut dice);
         let story = format!("seed {seed}, step {step}: {change}");
         tree.update(&Hints::default(), &Unwatched, &pool, &CancelToken::never()).unwrap();
-        assert!(check(&mut tree, &all, &story), "the root is always held: {story}");
+        assert!(check(&mut tree, &all, &story), "the tree always contains its root: {story}");
         check(&mut tree, &ScanOptions { hidden: false, ..all.clone() }, &story);
         served += usize::from(check(&mut tree, &ScanOptions { skip_node_modules: false, ..all.clone() }, &story));
         let folder = changes.folder(&mut dice);
         let below = ScanOptions { hidden: dice.below(2) == 0, ..options(&folder, &changes.global()) };
         served += usize::from(check(&mut tree, &below, &story));
     }
-    assert!(served > 0, "seed {seed}: the tree served nothing below its root");
+    assert!(served > 0, "seed {seed}: the tree returned no scan below its root");
 }
 
 #[test]
@@ -73,7 +73,7 @@ fn an_update_by_stamps_sees_every_change() {
 }
 
 #[test]
-fn what_the_tree_does_not_hold_is_not_served() {
+fn returns_no_scan_for_unsupported_options() {
     let place = tree::Tree::new();
     place.file("a/b", "");
     place.file("node_modules/c", "");
@@ -94,11 +94,11 @@ fn what_the_tree_does_not_hold_is_not_served() {
         assert!(tree.scan(&options, &cancel).unwrap().is_none(), "{options:?}");
     }
     let below = ScanOptions { root: all.root.join("a"), skip_node_modules: false, ..all };
-    assert!(tree.scan(&below, &cancel).unwrap().is_some(), "no node_modules lies there");
+    assert!(tree.scan(&below, &cancel).unwrap().is_some(), "there is no node_modules directory");
 }
 
 #[test]
-fn a_cancelled_update_loses_nothing() {
+fn an_update_after_a_cancelled_one_sees_all_changes() {
     let place = tree::Tree::new();
     place.file("a/b", "");
     let all = ScanOptions::new(place.path()).canonical().unwrap();
