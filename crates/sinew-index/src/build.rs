@@ -408,8 +408,8 @@ mod tests {
             let task = index.begin_build(&pool, &never).unwrap().unwrap();
             let mut part = PartBuilder::new(&task.key);
             part.add(&task.files, &task.large, b"a");
-            task.add(&mut part, |_| panic!("a fault while a file is read"));
-            assert!(task.finish(part).is_none(), "the part begins anew");
+            task.add(&mut part, |_| panic!("failed while a file was read"));
+            assert!(task.finish(part).is_none(), "the segment is discarded");
             index.build(&pool, &never).unwrap();
             assert_eq!(left_out(&index, &pool), left);
         }

@@ -36,7 +36,7 @@ fn form(pattern: &str, syntax: Syntax) -> Hir {
         .case_insensitive(syntax.ignore_case)
         .build()
         .parse(&pattern)
-        .expect("the engine took it")
+        .expect("the engine accepted the pattern")
 }
 
 /// A small alphabet, so that texts and patterns match often: letters in both cases, the two characters that fold into

@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn the_latest_patterns_are_kept() {
+    fn caches_the_most_recent_patterns() {
         let patterns = Patterns::default();
         for n in 0..KEPT + 5 {
             assert_eq!(patterns.has_match(b"x7", &format!("x{n}$"), false, false), Ok(n == 7));
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_a_difference_is_told_apart() {
+    fn patterns_with_other_options_are_separate_entries() {
         let patterns = Patterns::default();
         let text = b"a\nB";
         assert_eq!(patterns.has_match(text, "^b", false, false), Ok(false));
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn large_and_broken_patterns_are_not_kept() {
+    fn does_not_cache_large_and_invalid_patterns() {
         let patterns = Patterns::default();
         assert_eq!(patterns.has_match(b"x", r"\w{200}", false, false), Ok(false));
         assert!(patterns.has_match(b"x", "(", false, false).is_err());

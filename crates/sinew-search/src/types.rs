@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn types_know_their_files() {
+    fn types_match_their_files() {
         let rust = file_type("rust").unwrap();
         assert!(rust.matched("src/a.rs", false).is_whitelist());
         assert!(rust.matched("src/a.c", false).is_ignore());
