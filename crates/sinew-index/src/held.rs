@@ -162,13 +162,13 @@ impl Held {
     fn reason(&self, freshness: Freshness) -> Option<String> {
         let unwatched = self.tree.unwatched();
         match freshness {
-            Freshness::Walk => Some("the times of files cannot be trusted on this file system".into()),
+            Freshness::Walk => Some("file times are not reliable on this file system".into()),
             Freshness::Sweep => Some(match self.surprises.end_of_trust() {
-                Some(path) => format!("a change of {:?} was not announced", String::from_utf8_lossy(path)),
+                Some(path) => format!("the system did not report a change of {:?}", String::from_utf8_lossy(path)),
                 None => self.watcher.refusal().into(),
             }),
             Freshness::Watch if unwatched > 0 => {
-                Some(format!("{unwatched} folders have no watch and are looked at in each call"))
+                Some(format!("{unwatched} folders are not watched and are checked in each call"))
             }
             Freshness::Watch => None,
         }

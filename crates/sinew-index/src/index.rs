@@ -232,8 +232,8 @@ impl Index {
 
     fn why_plain(&self) -> Option<String> {
         Some(match self.panics.load(Ordering::Relaxed) {
-            PANICS.. => "reading files ended in a panic twice".into(),
-            _ if self.is_too_large() => "it is the user's home, or lies above it".into(),
+            PANICS.. => "indexing is disabled because it panicked twice".into(),
+            _ if self.is_too_large() => "it is the user's home directory or one of its parents".into(),
             _ => format!("{:?} cannot be read", self.root.to_string_lossy()),
         })
     }

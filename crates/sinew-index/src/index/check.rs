@@ -180,7 +180,7 @@ mod tests {
         let status = watched.check();
         watched.queue.lose_events(false);
         assert_eq!((status.counts.surprises, status.freshness), (1, Freshness::Sweep));
-        assert_eq!(status.reason.as_deref(), Some("a change of \"a\" was not announced"));
+        assert_eq!(status.reason.as_deref(), Some("the system did not report a change of \"a\""));
         assert_eq!(watched.left_out().1, 21);
         watched.queue.lose_events(true);
         std::fs::write(watched.root().join("a/f00"), "a needle\n").unwrap();
