@@ -219,11 +219,11 @@ fn refuse(pattern: &str, built: &str, way_out: &str, error: &grep_regex::Error) 
     use grep_regex::ErrorKind as Kind;
     match error.kind() {
         Kind::NotAllowed(what) => Error::invalid(format!(
-            "pattern {} asks for the line break {what:?}, which is part of no line: set multiline: true",
+            "pattern {} contains the line break {what:?}, but lines are searched one by one: set multiline: true",
             quote(pattern)
         )),
         Kind::Banned(_) => Error::invalid(format!(
-            "pattern {} asks for a NUL byte, but files that hold one are skipped as binary",
+            "pattern {} contains a NUL byte, but files with NUL bytes are skipped as binary",
             quote(pattern)
         )),
         Kind::Regex(text) if text.contains("size limit") => Error::new(
@@ -250,8 +250,8 @@ fn diagnose(pattern: &str) -> Option<String> {
         Ok(_) => return None,
         Err(regex_syntax::Error::Parse(error)) => {
             let engine = match error.kind() {
-                Ast::UnsupportedLookAround => Some("look-around, which this engine does not have"),
-                Ast::UnsupportedBackreference => Some("a backreference, which this engine does not have"),
+                Ast::UnsupportedLookAround => Some("unsupported look-around"),
+                Ast::UnsupportedBackreference => Some("unsupported backreference"),
                 _ => None,
             };
             (error.kind().to_string(), error.span().start.offset, engine)
@@ -382,15 +382,11 @@ mod tests {
         );
         refuses(
             "foo(?=bar)",
-            &format!(
-                "invalid regex \"foo(?=bar)\": look-around, which this engine does not have at character 4 ('(') {way_out}"
-            ),
+            &format!("invalid regex \"foo(?=bar)\": unsupported look-around at character 4 ('(') {way_out}"),
         );
         refuses(
             r"(a)\1",
-            &format!(
-                r#"invalid regex "(a)\1": a backreference, which this engine does not have at character 4 ('\\') {way_out}"#
-            ),
+            &format!(r#"invalid regex "(a)\1": unsupported backreference at character 4 ('\\') {way_out}"#),
         );
         refuses(
             r"\p{Foo}",
@@ -414,9 +410,9 @@ mod tests {
     fn rejects_patterns_that_cannot_match() {
         refuses(
             "a\nb",
-            "pattern \"a\nb\" asks for the line break \"\\n\", which is part of no line: set multiline: true",
+            "pattern \"a\nb\" contains the line break \"\\n\", but lines are searched one by one: set multiline: true",
         );
-        refuses(r"a\x00b", "pattern \"a\\x00b\" asks for a NUL byte, but files that hold one are skipped as binary");
+        refuses(r"a\x00b", "pattern \"a\\x00b\" contains a NUL byte, but files with NUL bytes are skipped as binary");
     }
 
     #[test]

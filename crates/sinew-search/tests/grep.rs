@@ -286,7 +286,7 @@ fn warns_about_files_too_large_for_a_multiline_search() {
     let result = run(&GrepOptions { multiline: true, ..GrepOptions::new("a\\nb", &path) });
     assert_eq!(result.skipped.too_large, 1);
     assert_eq!(result.warnings.len(), 1);
-    assert!(result.warnings[0].contains("too large to hold in memory"), "{:?}", result.warnings);
+    assert!(result.warnings[0].contains("too large for a multi-line search"), "{:?}", result.warnings);
 }
 
 #[cfg(unix)]
@@ -332,7 +332,7 @@ fn reports_missing_paths_unknown_types_and_invalid_patterns() {
     let message = format!("grep: failed to read \"{}\": {why}", missing.display());
     fails(&GrepOptions::new("x", &missing), ErrorCode::NotFound, &message);
     let options = GrepOptions { file_type: Some("rs".into()), ..GrepOptions::new("x", folder.path()) };
-    fails(&options, ErrorCode::InvalidArgument, "grep: unknown type \"rs\": close names: rust, cs, hs, js, ps");
+    fails(&options, ErrorCode::InvalidArgument, "grep: unknown type \"rs\"; similar types: rust, cs, hs, js, ps");
     let message = "grep: invalid regex \"a(\": unclosed group at character 2 ('(') (escape it with \\, or set literal: true to search the text as it is)";
     fails(&GrepOptions::new("a(", folder.path()), ErrorCode::InvalidArgument, message);
 }

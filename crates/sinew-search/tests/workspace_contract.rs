@@ -57,7 +57,7 @@ fn walks_and_reports_why_the_index_was_not_used() {
         pair.workspace.status().last.why
     };
     assert_eq!(why(GrepOptions::new("needle", "")), None);
-    let walked = Some("the index does not hold these files");
+    let walked = Some("the index does not contain these files");
     assert_eq!(why(GrepOptions { gitignore: false, ..GrepOptions::new("needle", "") }), walked);
     assert_eq!(why(GrepOptions::new("needle", "ignored")), walked);
     assert_eq!(why(GrepOptions::new("needle", "late")), Some("the path is a file"));

@@ -35,7 +35,7 @@ pub(crate) fn grep_in(
         let Some(listing) = kept(&request.scan)? else {
             return Ok((
                 request.tree(&ScanCache::default(), pool, cancel, on_match)?,
-                walked("the index does not hold these files"),
+                walked("the index does not contain these files"),
             ));
         };
         let accepted = request.accepted(listing.entries().root());
