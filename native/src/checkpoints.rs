@@ -32,7 +32,7 @@ pub(crate) fn open_checkpoints<'env>(
     let work = move || {
         cancel.check()?;
         if options.store.as_os_str().is_empty() {
-            return Err(Error::invalid("Checkpoints.open: there is no home directory; name a store"));
+            return Err(Error::invalid("Checkpoints.open: there is no home directory; set the option store"));
         }
         Checkpoints::open(&root, &options)
     };

@@ -49,7 +49,7 @@ impl From<Leftover> for LeftoverAnswer {
 /// Returns an error if none is given and the user has no home directory.
 fn home_of(given: Option<String>) -> Result<std::path::PathBuf> {
     let home = given.map(Into::into).or_else(|| handle().own_folder());
-    home.ok_or_else(|| Error::invalid("IsolatedView: there is no home directory; name a home"))
+    home.ok_or_else(|| Error::invalid("IsolatedView: there is no home directory; set the option home"))
 }
 
 /// Creates a view of a directory.
