@@ -23,7 +23,7 @@ pub struct ViewRequest {
     pub timeout_ms: Option<u32>,
 }
 
-/// A view that a process left.
+/// A view that a process has left behind.
 #[napi(object)]
 pub struct LeftoverAnswer {
     pub id: String,
@@ -74,7 +74,7 @@ pub(crate) fn open_view<'env>(
     task::alone(env, "IsolatedView", work, ViewHandle::new)
 }
 
-/// Opens a view that a process left.
+/// Opens a view that a process has left behind.
 #[napi(ts_return_type = "Promise<ViewHandle>")]
 pub(crate) fn reopen_view<'env>(
     env: &'env Env,
@@ -88,7 +88,7 @@ pub(crate) fn reopen_view<'env>(
     task::alone(env, "IsolatedView", work, ViewHandle::new)
 }
 
-/// Lists the views that processes left.
+/// Lists the views that processes have left behind.
 #[napi(ts_return_type = "Promise<LeftoverAnswer[]>")]
 pub(crate) fn leftover_views<'env>(
     env: &'env Env,
