@@ -150,7 +150,7 @@ impl PositionSets {
     }
 }
 
-/// Returns the letters of a word that has typos; `None` if it has none.
+/// Returns the letters of a word that is matched with typos; `None` if the word is not.
 fn typo_letters(word: &Word) -> Option<&[u8]> {
     word.full.bytes.as_deref().filter(|letters| !word.typos.is_empty() && letters.len() <= LETTERS)
 }

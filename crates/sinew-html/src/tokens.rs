@@ -146,7 +146,7 @@ impl<S: TokenSink> Tokens<'_, S> {
         }
     }
 
-    /// Sends text without references; the builder is told about NUL characters.
+    /// Sends text without references; NUL characters are separate tokens for the builder.
     fn plain_text(&self, from: usize, to: usize) {
         let mut at = from;
         while let Some(found) = memchr::memchr(0, &self.bytes[at..to]) {

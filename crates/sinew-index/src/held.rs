@@ -362,7 +362,7 @@ impl Held {
     }
 }
 
-/// Returns the first path that is only in one of two scans, or has different types; `None` if there is none.
+/// Returns the first path that is only in one of two scans, or has different types; `None` if the scans are equal.
 fn first_difference(before: &Arc<Scan>, after: &Arc<Scan>) -> Option<Vec<u8>> {
     if Arc::ptr_eq(before, after) {
         return None;

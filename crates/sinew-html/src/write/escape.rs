@@ -137,7 +137,7 @@ const NOT_PLAIN: [bool; 256] = {
     table
 };
 
-/// Cuts a `data:` address after its type: the rest is the image itself.
+/// Cuts a `data:` address after its type, because the image data follows.
 fn shortened(address: &str) -> std::borrow::Cow<'_, str> {
     let is_data = address.get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case("data:"));
     match address.find(',') {

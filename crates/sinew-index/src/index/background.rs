@@ -33,7 +33,7 @@ pub(super) struct Background {
     searches: u64,
     /// True if a build was started.
     begun: bool,
-    /// The time of the last check of the watcher; `None` if there was none.
+    /// The time of the last check of the watcher; `None` before the first one.
     checked: Option<Instant>,
     running: Option<(CancelHandle, JoinHandle<()>)>,
 }

@@ -1,9 +1,9 @@
 //! A walk in path order that reads directories on demand, so that the first files are known before the last directory
 //! is listed, and a search with enough results stops reading.
 //!
-//! The walk has a front: the position in path order up to which files were returned. Threads ask for the next step. A
-//! thread gets the files after the front. If the next directory is unread, it gets the task to read it. If another
-//! thread is reading it, it gets a directory further on.
+//! The walk keeps a position in path order: all files before it have been returned. When a thread requests the next
+//! step, it gets the files at this position. If the next directory is unread, it gets the task to read it. If another
+//! thread is reading that directory, it gets a later one.
 
 use std::fs::File;
 use std::io;
@@ -72,7 +72,7 @@ struct State {
     slots: Vec<Slot>,
     /// The numbers of directories that may be unread; the next in path order is the last.
     unread: Vec<u32>,
-    /// The directories that contain the front, each with its next step.
+    /// The directories on the path of the current position, each with its next step.
     front: Vec<(Arc<ReadFolder>, usize)>,
     warnings: WalkWarnings,
 }
@@ -84,7 +84,7 @@ enum Slot {
     Passed,
 }
 
-/// The listing of one folder.
+/// The listing of one directory.
 struct ReadFolder {
     path: Vec<u8>,
     output: WorkerOutput,
@@ -267,7 +267,7 @@ impl OrderedWalk {
 }
 
 impl State {
-    /// Returns the next unread directory after the front.
+    /// Returns the next unread directory after the current position.
     fn read_ahead(&mut self) -> WalkStep {
         while let Some(number) = self.unread.pop() {
             let slot = &mut self.slots[number as usize];

@@ -448,7 +448,7 @@ fn name(table: &CompiledRules, line: &mut Line<'_, '_, '_>, context: &mut Contex
     line.take(end, category);
 }
 
-/// Returns the rule that makes a name that ends at `end` a key; `None` if there is none.
+/// Returns the rule by which a name that ends at `end` is a key; `None` if it is not a key.
 fn key_of<'a>(table: &'a CompiledRules, line: &Line<'_, '_, '_>, end: usize, indent: usize) -> Option<&'a Key> {
     if table.rules.keys.is_empty() {
         return None;

@@ -103,9 +103,9 @@ pub(crate) struct Region {
     pub(crate) escape: u8,
     /// True if a doubled end delimiter is literal.
     pub(crate) doubled: bool,
-    /// True when regions of this kind nest.
+    /// True if regions of this kind nest.
     pub(crate) nests: bool,
-    /// True if strings in the region are read, so that an end in one of them is none.
+    /// True if strings in the region are recognised, so that an end delimiter in a string does not end the region.
     pub(crate) reads_strings: bool,
     /// True if it may span lines.
     pub(crate) multiline: bool,
@@ -241,13 +241,13 @@ pub(crate) const fn block(begin: &'static str, end: &'static str) -> Region {
     }
 }
 
-/// A string on one line that a backslash lets escape.
+/// A string on one line with backslash escapes.
 pub(crate) const fn quote(mark: &'static str) -> Region {
     Region { category: String, escape: b'\\', multiline: false, ..block(mark, mark) }
 }
 
 impl Region {
-    /// Lets the region span lines.
+    /// Allows the region to span lines.
     pub(crate) const fn lines(self) -> Self {
         Self { multiline: true, ..self }
     }
@@ -266,7 +266,7 @@ impl Region {
         Self { nests: true, ..self }
     }
 
-    /// Makes an end within a string not count, as in the comments of OCaml.
+    /// Ignores end delimiters in strings inside the region, as in OCaml's comments.
     pub(crate) const fn with_strings(self) -> Self {
         Self { reads_strings: true, ..self }
     }
