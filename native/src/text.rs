@@ -48,8 +48,8 @@ impl Text {
             return Ok(work(units));
         }
         let half = units.last().is_some_and(|unit| (0xD800..0xDC00).contains(unit));
-        if let Some(answer) = start(&units[..length - usize::from(half)]) {
-            return Ok(answer);
+        if let Some(result) = start(&units[..length - usize::from(half)]) {
+            return Ok(result);
         }
         // SAFETY: environment and value are those of this call.
         let units = unsafe { Utf16String::from_napi_value(self.env, self.value) }?;

@@ -152,12 +152,12 @@ mod tests {
 
     #[test]
     fn stops_when_the_search_ends() {
-        let mut asked = 0;
+        let mut calls = 0;
         let pattern = Pattern::lines("needle", Syntax::default(), Size::WHOLE).unwrap();
         let ended = Blocks::new().rule_out(&pattern.matcher, b"", &mut io::repeat(b'\n'), || {
-            asked += 1;
-            if asked < 9 { Ok(()) } else { Err(io::Error::other("over")) }
+            calls += 1;
+            if calls < 9 { Ok(()) } else { Err(io::Error::other("over")) }
         });
-        assert!(ended.is_err() && asked == 9);
+        assert!(ended.is_err() && calls == 9);
     }
 }

@@ -119,12 +119,12 @@ impl Workspace {
         on_match: Option<OnMatch<'_>>,
     ) -> Result<GrepResult> {
         let options = GrepOptions { path: self.below(&options.path), ..options.clone() };
-        let kept = |scan: &ScanOptions| {
+        let cached = |scan: &ScanOptions| {
             let listing = self.listing(scan, pool, cancel)?;
             listing.iter().for_each(|listing| self.index().note_search(listing));
             Ok(listing)
         };
-        let (result, trace) = grep_in(&options, pool, cancel, kept, on_match)?;
+        let (result, trace) = grep_in(&options, pool, cancel, cached, on_match)?;
         *self.last.lock() = trace;
         Ok(result)
     }

@@ -73,7 +73,7 @@ struct State {
     /// The numbers of directories that may be unread; the next in path order is the last.
     unread: Vec<u32>,
     /// The directories on the path of the current position, each with its next step.
-    front: Vec<(Arc<ReadFolder>, usize)>,
+    position: Vec<(Arc<ReadFolder>, usize)>,
     warnings: WalkWarnings,
 }
 
@@ -131,14 +131,14 @@ impl OrderedWalk {
             state: Mutex::new(State {
                 slots: vec![Slot::Unread(first)],
                 unread: Vec::new(),
-                front: Vec::new(),
+                position: Vec::new(),
                 warnings: WalkWarnings { sentences, more: 0 },
             }),
             open_folders: Arc::default(),
         };
         // Its first step is the directory itself, the second everything below it.
         let state = walk.state.get_mut();
-        state.front.push((Arc::new(around), 1));
+        state.position.push((Arc::new(around), 1));
         Ok(walk)
     }
 
@@ -154,11 +154,11 @@ impl OrderedWalk {
         let mut guard = self.state.lock();
         let state = &mut *guard;
         loop {
-            let Some((folder, step)) = state.front.last_mut() else { return WalkStep::End };
+            let Some((folder, step)) = state.position.last_mut() else { return WalkStep::End };
             let steps = &folder.output.steps()[*step..];
             match steps.first() {
                 None => {
-                    state.front.pop();
+                    state.position.pop();
                 }
                 Some(next) if next & 1 == 0 => {
                     let parts = parts.max(1);
@@ -182,7 +182,7 @@ impl OrderedWalk {
                             *step += 1;
                             state.slots[number] = Slot::Passed;
                             state.warnings.add(child.output.warnings());
-                            state.front.push((child, 0));
+                            state.position.push((child, 0));
                         }
                         // A directory is passed once.
                         Slot::Passed => *step += 1,
