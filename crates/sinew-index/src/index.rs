@@ -238,8 +238,8 @@ impl Index {
         })
     }
 
-    /// The root of the system, the user's home and its parents are only walked if the caller asks for it, even if the
-    /// path leads there through a link.
+    /// Returns true for the root of the system and for the user's home directory and its parents, even through a link.
+    /// They are only indexed if the caller requests it.
     fn is_too_large(&self) -> bool {
         if self.options.build == BuildPolicy::Always {
             return false;

@@ -112,7 +112,7 @@ pub fn sanitize(text: &str) -> Cow<'_, str> {
     text::sanitize::sanitize(text.as_bytes()).map_or(Cow::Borrowed(text), |bytes| Cow::Owned(string(bytes)))
 }
 
-/// The engine only cuts between characters.
+/// Converts the engine's output, which is always cut between characters.
 fn string(bytes: Vec<u8>) -> String {
     String::from_utf8(bytes).expect("strings are cut between characters")
 }

@@ -73,7 +73,7 @@ fn header(line: &mut Line<'_, '_, '_>) {
     line.rest(category);
 }
 
-/// `@@ -1,2 +1,3 @@ context`.
+/// Highlights `@@ -1,2 +1,3 @@ context`.
 fn range(line: &mut Line<'_, '_, '_>) {
     let end = line.find(b"@@", 2).map_or(line.text.len(), |end| end + 2);
     line.take(end, Type);

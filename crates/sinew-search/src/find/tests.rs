@@ -34,7 +34,7 @@ fn returns_the_best_matches_and_counts_all() {
     assert_eq!((none.matches.len(), none.total_matches), (0, 5));
 }
 
-/// The files of a small application: many names that begin or end with the words of the queries below.
+/// Creates the files of a small application: many names begin or end with the words of the queries below.
 fn application() -> tempfile::TempDir {
     let mut files = Vec::new();
     for folder in ["src", "src/View", "src/views/list", "lib/index", "lib/index.d", "docs", "View.d"] {
