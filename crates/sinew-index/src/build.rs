@@ -73,8 +73,8 @@ struct Task {
 }
 
 impl Index {
-    /// Indexes the files that the index does not know in their current state. Other calls continue and never wait. A
-    /// file that changes while it is read is not indexed. Checks `cancel` before each file.
+    /// Indexes every file that is not indexed in its current state. Other calls continue and never wait. A file that
+    /// changes while it is read is not indexed. Checks `cancel` before each file.
     ///
     /// # Errors
     /// Returns an error if the call is cancelled.

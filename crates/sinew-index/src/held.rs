@@ -18,7 +18,7 @@ use crate::surprises::Surprises;
 use crate::touched::{RecentFiles, Touched, folder_of};
 use sinew_watch::{Event, FolderWatches, WatchQueue};
 
-/// The directory that is currently at the root, with everything known about it.
+/// The directory that is currently at the root, with its tree, watches and segments.
 pub(crate) struct Held {
     pub(crate) tree: Tree,
     watcher: FolderWatches,
@@ -214,7 +214,7 @@ impl Held {
         if self.looked.elapsed() >= LOOK { self.take_published(options, pool, cancel) } else { Ok(()) }
     }
 
-    /// Counts files whose stamps differ although no event was received as surprises. Returns their number.
+    /// Records the files that changed without an event as surprises. Returns their number.
     pub(crate) fn note_surprises(&mut self, differing: &[Vec<u8>]) -> u64 {
         let mut found = 0;
         for path in differing {

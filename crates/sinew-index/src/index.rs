@@ -52,7 +52,7 @@ pub(crate) struct State {
     closed: bool,
 }
 
-/// The entries below a directory at the time of the call, and what the index knows about them.
+/// The entries below a directory at the time of the call, with their state in the index.
 pub struct Listing {
     /// The scan and its warnings.
     pub scan: Arc<TreeScan>,
@@ -129,7 +129,7 @@ impl Index {
         self.current(pool, cancel).map(drop)
     }
 
-    /// Locks the state, updates it and stores its status; returns false if nothing can be known.
+    /// Locks the state, updates it and stores its status; returns false if the index cannot be used.
     fn current(&self, pool: &Pool, cancel: &CancelToken) -> Result<(MutexGuard<'_, State>, bool)> {
         let mut state = lock(&self.state, cancel)?;
         let started = Instant::now();
@@ -202,7 +202,7 @@ impl Index {
         self.note_status(&state);
     }
 
-    /// Updates everything to a moment after the call began; returns false if nothing can be known.
+    /// Updates everything to a moment after the call began; returns false if the index cannot be used.
     pub(crate) fn barrier(&self, state: &mut State, pool: &Pool, cancel: &CancelToken) -> Result<bool> {
         if state.closed || self.panics.load(Ordering::Relaxed) >= PANICS {
             state.held = None;

@@ -325,7 +325,7 @@ struct Matcher {
 impl Matcher {
     fn new(pattern: &str, roots: &[String], options: &GlobOptions) -> Matcher {
         let syntax = GlobSyntax { any_depth: options.recursive, dot: true };
-        // The path of a directory may contain braces, too, and is compared as it is.
+        // The path of a directory may contain braces, too, and is compared literally.
         let is_root = roots.iter().any(|root| root.contains('{') && pattern.contains(root.as_str()));
         let written = if is_root { Cow::Borrowed(pattern) } else { sinew_walk::literal_braces(pattern) };
         let globs = GlobSet::below(&written, syntax, roots);

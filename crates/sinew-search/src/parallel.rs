@@ -138,7 +138,7 @@ pub(crate) enum Step<B, F> {
 /// Searches the files of `source` on all threads of `pool` and orders the results.
 ///
 /// # Errors
-/// Returns the abort of `job.cancel`, unless the result was complete before it.
+/// Returns an error if `job.cancel` is set before the result is complete.
 pub(crate) fn search_in_order<S: FileSource>(
     job: &Job<'_>,
     source: &S,

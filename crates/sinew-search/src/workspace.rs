@@ -168,7 +168,7 @@ impl Workspace {
         Ok(self.status())
     }
 
-    /// Indexes the files that the index does not know in their current state, so that later searches open few files.
+    /// Indexes every file that is not indexed in its current state, so that later searches open few files.
     /// Other calls can run at the same time.
     ///
     /// # Errors

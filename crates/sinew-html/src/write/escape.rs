@@ -17,7 +17,7 @@ pub(super) fn text(out: &mut String, text: &str, in_link: bool, in_table: bool) 
             b'&' => is_entity(&bytes[at + 1..]),
             b']' => in_link,
             b'|' => in_table,
-            // `~~` strikes through where tables are known, and three begin a fence.
+            // `~~` is strikethrough in GitHub's Markdown, and `~~~` begins a fence.
             b'~' => next == Some(b'~') || at > 0 && bytes[at - 1] == b'~',
             b'\\' => next.is_none_or(|next| next.is_ascii_punctuation()),
             _ => true,

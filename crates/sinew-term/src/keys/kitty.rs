@@ -141,7 +141,7 @@ pub(super) fn coded(code: u32, modifiers: Modifiers) -> Option<Key> {
         return Some(key.held(modifiers));
     }
     if let Some((writes, key)) = code.checked_sub(KEYPAD_FIRST).and_then(|place| KEYPAD.get(place as usize)) {
-        // Digits are text unless a modifier makes them a shortcut; then they are the functions printed below them.
+        // A keypad digit is text; with a modifier it is the function printed below it.
         return match key {
             Some(key) if modifiers != Modifiers::NONE => Some(key.held(modifiers)),
             _ => Key::with(char::from(*writes), modifiers),

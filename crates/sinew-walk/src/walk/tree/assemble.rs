@@ -139,7 +139,7 @@ impl Tree {
         Ok(Some(TreeScan { scan: Arc::new(scan), warnings, skipped_modules, meets_hidden }))
     }
 
-    /// Returns the warnings of the rules above a directory; `None` if the tree may not know all of them.
+    /// Returns the warnings of the rules above a directory; `None` if the tree may not contain all of them.
     fn warnings_above(&self, base: &[u8]) -> Option<Vec<String>> {
         let mut warnings = self.above.warnings.clone();
         let mut path = base;
