@@ -106,7 +106,7 @@ mod tests {
     use super::{Nodes, utf16_to_nodes};
 
     fn nodes(page: &str) -> Nodes {
-        utf16_to_nodes(&page.encode_utf16().collect::<Vec<_>>(), &CancelToken::never()).expect("nobody cancels")
+        utf16_to_nodes(&page.encode_utf16().collect::<Vec<_>>(), &CancelToken::never()).expect("not cancelled")
     }
 
     /// Returns the page as markup, reconstructed from the columns.

@@ -1,7 +1,7 @@
 //! Tests the filter for opened files while links change after the walk.
 
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
+#![allow(clippy::unwrap_used, reason = "a failed test panics")]
 
 use std::fs::{self, File};
 use std::os::fd::AsRawFd;

@@ -1,6 +1,6 @@
 //! Search of text in memory.
 
-#![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
+#![allow(clippy::unwrap_used, reason = "a failed test panics")]
 
 use sinew_search::{Mode, SearchOptions, has_match, search_content};
 

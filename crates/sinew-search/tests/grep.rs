@@ -1,6 +1,6 @@
 //! Limits, order, streaming, cancellation, and files that cannot be searched.
 
-#![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
+#![allow(clippy::unwrap_used, reason = "a failed test panics")]
 
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicUsize, Ordering};

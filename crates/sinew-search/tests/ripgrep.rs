@@ -1,6 +1,6 @@
 //! Compares matches with those of `rg --json`, on handwritten and generated trees.
 
-#![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
+#![allow(clippy::unwrap_used, reason = "a failed test panics")]
 
 mod oracle;
 

@@ -1,7 +1,7 @@
 //! Tests Windows paths in the forms that users write: drives, other case, verbatim prefixes, devices, long paths and
 //! junctions.
 #![cfg(windows)]
-#![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
+#![allow(clippy::unwrap_used, reason = "a failed test panics")]
 
 use std::path::Path;
 

@@ -1,6 +1,6 @@
 //! Tests that a workspace reports every change.
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
+#![allow(clippy::unwrap_used, reason = "a failed test panics")]
 
 #[path = "../../sinew-walk/tests/changes/mod.rs"]
 mod changes;

@@ -1,6 +1,6 @@
 //! Properties of workspaces that the random comparison does not cover: options, limits, formats and extreme trees.
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
+#![allow(clippy::unwrap_used, reason = "a failed test panics")]
 
 mod pair;
 #[path = "../../sinew-walk/tests/tree/mod.rs"]

@@ -1,6 +1,6 @@
 //! Tests that results are those of the plain search, no matter what happens to the index on disk.
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
+#![allow(clippy::unwrap_used, reason = "a failed test panics")]
 
 #[path = "../../sinew-walk/tests/changes/mod.rs"]
 mod changes;
@@ -152,7 +152,7 @@ fn stores_the_index_only_in_a_private_folder() {
     let persisted = || {
         let pair = Pair::new(&sources(), &global, cached(cache.path()));
         pair.build();
-        pair.files("StopOnPanic", "where the index may lie or not");
+        pair.files("StopOnPanic", "in an allowed folder or not");
         pair.workspace.status().index.persisted
     };
     assert!(persisted());

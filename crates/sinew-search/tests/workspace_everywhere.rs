@@ -1,5 +1,5 @@
 //! Tests the guarantees of a workspace on every system, with or without an index.
-#![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
+#![allow(clippy::unwrap_used, reason = "a failed test panics")]
 
 use std::fs;
 

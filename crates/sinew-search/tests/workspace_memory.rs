@@ -1,6 +1,6 @@
 //! Tests the memory of a workspace. A separate test program, because it measures the whole process.
 #![cfg(all(target_os = "linux", target_env = "gnu"))]
-#![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
+#![allow(clippy::unwrap_used, reason = "a failed test panics")]
 
 use std::fmt::Write;
 use std::fs;

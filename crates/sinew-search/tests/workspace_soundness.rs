@@ -1,6 +1,6 @@
 //! Tests changes that stamps do not reveal, and limits: files that are not in the index are searched.
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
+#![allow(clippy::unwrap_used, reason = "a failed test panics")]
 
 mod pair;
 #[path = "../../sinew-walk/tests/tree/mod.rs"]
@@ -74,7 +74,7 @@ fn does_not_index_the_home_directory_through_a_link() {
     for (root, home, folders) in [(&link, &home, 0), (&home, &link, 0), (&home.join("tree"), &link, 1)] {
         let options = WorkspaceOptions { home: Some(home.clone()), ..WorkspaceOptions::default() };
         let pair = Pair::new(root, &place.path().join("global"), options.clone());
-        assert_eq!(pair.files("needle", "walked or held").len(), 1);
+        assert_eq!(pair.files("needle", "with or without an index").len(), 1);
         assert_eq!(pair.workspace.status().index.folders, folders, "{root:?}");
         let always =
             Pair::new(root, &place.path().join("global"), WorkspaceOptions { build: BuildPolicy::Always, ..options });

@@ -118,9 +118,8 @@ const AROUND: [std::ops::RangeInclusive<char>; 4] =
     ['\u{302E}'..='\u{302F}', '\u{16FF0}'..='\u{16FF1}', '\u{1D165}'..='\u{1D166}', '\u{1D16D}'..='\u{1D172}'];
 
 fn is_spacing_extend(c: char) -> bool {
-    static CLASS: std::sync::LazyLock<regex::Regex> = std::sync::LazyLock::new(|| {
-        regex::Regex::new(r"^[\p{Mc}&&\p{Grapheme_Extend}]$").expect("the class exists")
-    });
+    static CLASS: std::sync::LazyLock<regex::Regex> =
+        std::sync::LazyLock::new(|| regex::Regex::new(r"^[\p{Mc}&&\p{Grapheme_Extend}]$").expect("the class exists"));
     CLASS.is_match(c.encode_utf8(&mut [0; 4])) && !AROUND.iter().any(|range| range.contains(&c))
 }
 

@@ -117,6 +117,6 @@ fn a_cancelled_read_returns_the_reason() {
     let walk = OrderedWalk::open(&ScanOptions::new(tree.path())).unwrap();
     let (cancel_handle, cancel) = CancelHandle::new();
     cancel_handle.cancel();
-    let WalkStep::Folder(folder) = walk.next(1, 1) else { panic!("the root comes first") };
+    let WalkStep::Folder(folder) = walk.next(1, 1) else { panic!("the root is the first step") };
     assert!(walk.read(folder, &mut Vec::new(), |_, _| true, &cancel).is_err());
 }
