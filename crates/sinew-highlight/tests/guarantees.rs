@@ -144,7 +144,7 @@ fn code() -> impl Strategy<Value = String> {
 }
 
 #[track_caller]
-fn check_laws(code: &str, lang: &str) {
+fn check_guarantees(code: &str, lang: &str) {
     let whole = highlight(code, lang, &palette());
     // Lines that contain codes in the input get no codes of ours.
     let stripped: String =
@@ -185,7 +185,7 @@ proptest! {
     #[test]
     fn every_lexer_keeps_the_text(code in code()) {
         for lang in lexers() {
-            check_laws(&code, &lang);
+            check_guarantees(&code, &lang);
         }
     }
 
@@ -214,7 +214,7 @@ proptest! {
     #[test]
     fn grammars_keep_the_text(code in code()) {
         for lang in GRAMMARS {
-            check_laws(&code, lang);
+            check_guarantees(&code, lang);
         }
     }
 }
