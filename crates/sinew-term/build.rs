@@ -1,7 +1,7 @@
 //! Writes the property table of the text engine from the tables of `unicode-width` and `unicode-segmentation`.
 //!
-//! Both crates keep their tables private, so each character is asked a few questions ("does `a` + c stay one
-//! cluster?") whose answers give its class. The engine then needs one look-up per character, on UTF-16 as on UTF-8.
+//! Both crates keep their tables private, so the class of each character is derived from a few tests ("is `a` + c one
+//! cluster?"). The engine then needs one look-up per character, for UTF-16 and for UTF-8.
 
 #[path = "src/text/class.rs"]
 mod class;
@@ -11,7 +11,7 @@ use std::{collections::HashMap, env, fmt::Write, fs, path::Path};
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// Characters whose width in `unicode-width` is a fact of fonts that terminals do not share.
+/// Characters that terminals show with another width than the one in `unicode-width`, which depends on fonts.
 const WIDTHS: &[(u32, u32, u8)] = &[
     (0x06DD, 0x06DD, 0),   // end of ayah
     (0x070F, 0x070F, 0),   // Syriac abbreviation mark
@@ -23,8 +23,8 @@ const WIDTHS: &[(u32, u32, u8)] = &[
     (0x2028, 0x2029, 0),   // line and paragraph separator: controls
     (0x2D7F, 0x2D7F, 0),   // Tifinagh consonant joiner
     (0xA8FA, 0xA8FA, 1),   // Devanagari caret
-    (0xFF9E, 0xFF9F, 1),   // halfwidth voicing marks: cells of their own
-    (0x111C2, 0x111C3, 1), // Sharada jihvamuliya and upadhmaniya: letters before a letter, as those that follow
+    (0xFF9E, 0xFF9F, 1),   // halfwidth voicing marks: separate cells
+    (0x111C2, 0x111C3, 1), // Sharada jihvamuliya and upadhmaniya: letters before a letter, like the following ones
     (0x113D1, 0x113D1, 1), // Tulu-Tigalari repha
     (0x1193F, 0x1193F, 1), // Dives Akuru prefixed nasal sign
     (0x11941, 0x11941, 1), // Dives Akuru initial ra
@@ -33,9 +33,9 @@ const WIDTHS: &[(u32, u32, u8)] = &[
     (0x11F02, 0x11F02, 1), // Kawi sign repha
 ];
 
-/// Vowel signs and viramas that have a cell of their own although they extend a cluster: `unicode-width` counts all that
-/// extends as nothing, but terminals draw these beside their letter. Tone marks of Hangul, reading marks of Vietnamese
-/// and parts of musical notes are drawn around what they mark.
+/// Vowel signs and viramas that extend a cluster but have a separate cell: `unicode-width` counts every extending
+/// character as 0, but terminals draw these next to their letter. Hangul tone marks, Vietnamese reading marks and parts
+/// of musical notes are not included, because they are drawn around their base.
 const SPACING_EXTEND: &[(u32, u32)] = &[
     (0x09BE, 0x09BE),
     (0x09D7, 0x09D7),
@@ -103,7 +103,7 @@ fn main() {
     fs::write(Path::new(&out).join("table.rs"), text).expect("the output folder is writable");
 }
 
-/// The ranges of characters that take one cell here and two where East Asian tradition rules.
+/// Returns the ranges of characters of ambiguous width: one cell here, two on legacy East Asian terminals.
 fn ambiguous() -> Vec<(char, char)> {
     let mut ranges: Vec<(char, char)> = Vec::new();
     for c in ('\u{a0}'..=char::MAX).filter(|c| c.width() == Some(1) && c.width_cjk() == Some(2)) {
@@ -118,7 +118,7 @@ fn ambiguous() -> Vec<(char, char)> {
 fn page_bytes(page: u32) -> [u8; 256] {
     let first = page << 8;
     let mut bytes = [0; 256];
-    // Ideographs, private use and the planes beyond hold nothing but plain characters: one question for a page.
+    // All characters in these pages (ideographs, private use, higher planes) have one class, so one test is enough.
     let uniform = matches!(first, 0x3400..0x4D00 | 0x4E00..0x9F00 | 0xE000..0xF900 | 0x2_0000..0xE_0000 | 0xE_1000..);
     if uniform && first & 0xFFFF != 0xFF00 {
         return [character(char::from_u32(first).expect("no surrogate")); 256];
@@ -157,7 +157,7 @@ fn character(c: char) -> u8 {
     class << 2 | width
 }
 
-/// The class of a character, from how clusters form around it.
+/// Returns the class of a character, determined from the clusters that it forms with others.
 fn asked(c: char) -> u8 {
     let one = |text: &str| text.graphemes(true).next().is_some_and(|first| first.len() == text.len());
     if one(&format!("a{c}")) {

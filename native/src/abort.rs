@@ -16,7 +16,7 @@ thread_local! {
 }
 
 /// The handles that cancel the calls of one JavaScript thread. Dropped with the thread, even if the host keeps its
-/// objects: nobody waits for the calls any more.
+/// objects, because nothing waits for the calls any more.
 struct Calls {
     next: u64,
     open: HashMap<u64, (CancelHandle, Arc<Flow>)>,
@@ -66,9 +66,9 @@ pub struct Abort {
 
 impl Drop for Abort {
     fn drop(&mut self) {
-        // JavaScript keeps the object of every running call, so nobody waits any more.
+        // JavaScript keeps the object of every running call, so at this point nothing waits for the call.
         self.cancel_handle.cancel();
-        // At the end of the thread, the list may be gone, after it has cancelled the calls.
+        // When the thread ends, the list may have been dropped already, which cancelled the calls.
         let _ = CALLS.try_with(|calls| calls.borrow_mut().open.remove(&self.number));
     }
 }

@@ -32,7 +32,7 @@ pub(crate) fn open_checkpoints<'env>(
     let work = move || {
         cancel.check()?;
         if options.store.as_os_str().is_empty() {
-            return Err(Error::invalid("Checkpoints.open: there is no home directory; name a store"));
+            return Err(Error::invalid("Checkpoints.open: there is no home directory; set the option store"));
         }
         Checkpoints::open(&root, &options)
     };
@@ -114,7 +114,7 @@ impl CheckpointsHandle {
         self.run(env, cancel, move |open, cancel| open.changes(&from, &to, cancel), CheckpointChangesAnswer::from)
     }
 
-    /// Returns what a restore would do.
+    /// Returns the changes that a restore would make.
     #[napi(ts_return_type = "Promise<PlanAnswer>")]
     pub fn plan<'env>(
         &self,
@@ -128,7 +128,7 @@ impl CheckpointsHandle {
         self.run(env, cancel, move |open, cancel| open.plan(&id, &options, cancel), PlanAnswer::from)
     }
 
-    /// Undoes changes.
+    /// Undoes the changes since a checkpoint.
     #[napi(ts_return_type = "Promise<RestoredAnswer>")]
     pub fn restore<'env>(
         &self,

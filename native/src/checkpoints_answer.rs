@@ -33,7 +33,7 @@ pub(crate) fn column<'a>(paths: impl Iterator<Item = &'a [u8]>) -> (Buffer, Vec<
     (bytes.into(), ends)
 }
 
-/// Differences.
+/// The differences between two checkpoints.
 #[napi(object)]
 pub struct CheckpointChangesAnswer {
     pub paths: Buffer,
@@ -41,7 +41,7 @@ pub struct CheckpointChangesAnswer {
     pub changes: Vec<String>,
     pub kinds: Vec<String>,
     pub from: Buffer,
-    /// The end of each old path; one that ends where the previous one ends is absent.
+    /// The end of each old path; equal to the previous end if there is no old path.
     pub from_ends: Vec<u32>,
     pub truncated: bool,
     pub coverage: String,
@@ -74,11 +74,11 @@ pub struct PlanAnswer {
     pub paths: Buffer,
     pub ends: Vec<u32>,
     pub actions: Vec<String>,
-    /// Empty without a reason.
+    /// Empty if there is no reason.
     pub reasons: Vec<String>,
     pub changes: Vec<String>,
     pub kinds: Vec<String>,
-    /// Empty without a note.
+    /// Empty if there is no note.
     pub notes: Vec<String>,
     pub repositories: Vec<RepositoryAnswer>,
     pub coverage: String,

@@ -76,7 +76,7 @@ impl TakeRequest {
 /// The options of a restore.
 #[napi(object)]
 pub struct RestoreRequest {
-    /// Starts and ends, alternating.
+    /// The start and the end of each range, alternating.
     pub spans: Option<Vec<String>>,
     pub paths: Option<Vec<Buffer>>,
     pub force: bool,

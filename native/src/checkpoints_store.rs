@@ -17,7 +17,7 @@ impl CheckpointsHandle {
         self.run(env, CancelToken::never(), |open, _| open.usage(), UsageAnswer::from)
     }
 
-    /// Reduces the store to its limits.
+    /// Deletes the oldest checkpoints until the store is within its limits.
     #[napi(ts_return_type = "Promise<CollectedAnswer>")]
     pub fn gc<'env>(
         &self,
@@ -44,7 +44,7 @@ impl From<Usage> for UsageAnswer {
     }
 }
 
-/// The result of a collection.
+/// The result of a cleanup.
 #[napi(object)]
 pub struct CollectedAnswer {
     pub removed: Vec<String>,

@@ -11,7 +11,7 @@ use sinew::lock::{FileLock, Mode};
 use crate::abort::{self, Abort};
 use crate::task;
 
-/// A lock until it is released, collected, or its thread ends.
+/// A lock. It is held until it is released or garbage-collected, or its thread ends.
 #[napi]
 pub(crate) struct FileLockHandle {
     lock: Mutex<Option<FileLock>>,

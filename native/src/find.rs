@@ -30,7 +30,7 @@ pub(crate) struct FindAnswer {
     pub warnings: Vec<String>,
 }
 
-/// Finds the entries below a directory whose path matches a query best.
+/// Finds the entries below a directory whose paths match a query best.
 #[napi(ts_return_type = "Promise<FindAnswer>")]
 pub(crate) fn fuzzy_find<'env>(
     env: &'env Env,

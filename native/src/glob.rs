@@ -43,7 +43,7 @@ pub(crate) struct GlobAnswer {
     pub warnings: Vec<String>,
 }
 
-/// Finds the entries below a folder that match a pattern.
+/// Finds the entries below a directory that match a pattern.
 #[napi(ts_return_type = "Promise<GlobAnswer>")]
 pub(crate) fn glob<'env>(env: &'env Env, options: GlobRequest, abort: Option<&Abort>) -> napi::Result<Object<'env>> {
     let cancel = abort::cancel(abort, options.timeout_ms);

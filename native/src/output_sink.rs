@@ -55,7 +55,7 @@ impl From<output::OutputDump> for SinkDump {
     }
 }
 
-/// Collects output of any size and keeps the end in memory.
+/// Collects output of any size and keeps its end in memory.
 #[napi]
 pub(crate) struct OutputSink {
     sink: output::OutputSink,

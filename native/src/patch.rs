@@ -16,9 +16,9 @@ use crate::task;
 pub(crate) struct PatchRequest {
     /// The directory below which files may change.
     pub root: String,
-    /// Whether to write nothing.
+    /// Whether to only check the patch, without writing files.
     pub dry_run: Option<bool>,
-    /// The number of context lines at each end of a hunk that need not match.
+    /// The maximum number of context lines at each end of a hunk that may differ.
     pub fuzz: Option<u32>,
     /// The time limit in milliseconds.
     pub timeout_ms: Option<u32>,
@@ -29,9 +29,9 @@ pub(crate) struct PatchRequest {
 pub(crate) struct PatchedHunk {
     /// The first line in the new text, from 1.
     pub line: u32,
-    /// The number of lines between the announced and the actual position.
+    /// The number of lines between the position in the hunk header and the actual position.
     pub offset: f64,
-    /// The number of context lines at each end that did not match.
+    /// The number of context lines at each end that differ.
     pub fuzz: u32,
 }
 

@@ -70,7 +70,7 @@ impl From<Process> for ProcessHandle {
     }
 }
 
-/// Returns the process that currently has this id; null if there is none.
+/// Returns the running process with this id; null if there is none.
 #[napi]
 pub(crate) fn process_from_pid(pid: u32) -> Option<ProcessHandle> {
     Process::from_pid(pid).map(ProcessHandle::from)

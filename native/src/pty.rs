@@ -28,8 +28,8 @@ pub(crate) struct PtyHandle {
 
 impl Drop for PtyHandle {
     fn drop(&mut self) {
-        // JavaScript keeps every running session, so this is the end of its thread and nobody waits any more. A session
-        // that is not running needs no end.
+        // JavaScript keeps every running session, so its thread is ending and nothing waits for it. A session that is
+        // not running needs no cleanup.
         let _ = self.session.kill();
     }
 }
@@ -113,7 +113,7 @@ impl PtyHandle {
     /// Resolves when the program was started; to null if it could not be started.
     #[napi(ts_return_type = "Promise<PtyTerminal | null>")]
     pub fn started<'env>(&self, env: &'env Env) -> napi::Result<Object<'env>> {
-        // Obtained now: a program that ends immediately was started nevertheless.
+        // Obtained now, because a program that ends immediately counts as started.
         let wait = self.session.terminal_waiter();
         task::alone(env, "pty", move || Ok(wait(START)), |it| it.map(PtyTerminal::from))
     }

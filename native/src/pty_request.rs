@@ -102,7 +102,7 @@ pub(crate) struct PtyTerminal {
     pub pid: u32,
     /// The file descriptor of the host's end of the terminal.
     pub fd: i32,
-    /// The path of the program's end.
+    /// The path of the program's end of the terminal.
     pub name: String,
 }
 

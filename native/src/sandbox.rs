@@ -45,7 +45,7 @@ impl From<Sandbox> for SandboxHandle {
 
 #[napi]
 impl SandboxHandle {
-    /// Returns which guarantees are enforced, by which mechanism, and which are missing.
+    /// Returns which guarantees are enforced and by which mechanism, and which are missing.
     #[napi]
     pub fn status(&self) -> Vec<SandboxPromise> {
         let strings = |list: &[&str]| list.iter().map(ToString::to_string).collect();
@@ -62,7 +62,7 @@ impl SandboxHandle {
         Promise::ALL.map(row).into()
     }
 
-    /// Rejects new commands, and releases what running commands do not use.
+    /// Rejects new commands, and releases resources that running commands do not use.
     #[napi]
     pub fn close(&self) {
         self.sandbox.close();

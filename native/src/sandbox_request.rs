@@ -13,9 +13,9 @@ pub(crate) struct SandboxSetup {
     pub deny_write: Vec<String>,
     pub deny_read: Vec<String>,
     pub deny_exec: Vec<String>,
-    /// The protected paths; absent for the default.
+    /// The protected paths; the default ones if absent.
     pub protect: Option<Vec<String>>,
-    /// Whether to use the default protection, even if the mode has none.
+    /// Whether to protect the default paths even if the mode does not.
     pub protects_default: bool,
     /// `off`, `loopback` or `on`.
     pub network: Option<String>,

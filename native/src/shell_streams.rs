@@ -65,7 +65,7 @@ pub(crate) fn execute_shell<'env>(
 /// The standard input of a command while it runs.
 #[napi]
 pub(crate) struct ShellInput {
-    /// Absent once it was released: the garbage collector may leave this object for long.
+    /// `None` after it was released, because the garbage collector may keep this object for a long time.
     pipe: Mutex<Option<Arc<InputPipe>>>,
 }
 

@@ -63,7 +63,7 @@ impl<T: Send + 'static, J: 'static + JsValuesTupleIntoVec> Stream<T, J> {
                 let _ = &closer;
                 match context.value.value.take() {
                     Some(value) => Ok(translate(value)),
-                    None => Err(napi::Error::from_reason("a value is delivered once")),
+                    None => Err(napi::Error::from_reason("the value was already delivered")),
                 }
             },
         )?;

@@ -9,7 +9,7 @@ use crate::grep::GrepAnswer;
 use crate::grep_request::GrepRequest;
 use crate::{abort, handle, task};
 
-/// Finds the entries below a folder that match a pattern, before it returns.
+/// Finds the entries below a directory that match a pattern, synchronously.
 #[napi]
 pub(crate) fn glob_sync(env: &Env, options: GlobRequest) -> napi::Result<GlobAnswer> {
     let cancel = abort::cancel(None, options.timeout_ms);

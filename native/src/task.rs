@@ -103,5 +103,5 @@ fn panicked(tag: &str, panic: &(dyn Any + Send)) -> Error {
         .copied()
         .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
         .unwrap_or("no message");
-    Error::new(ErrorCode::Internal, format!("{tag}: a fault of Sinew's own, please report it: {text}"))
+    Error::new(ErrorCode::Internal, format!("{tag}: internal error, please report it: {text}"))
 }

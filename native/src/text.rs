@@ -35,7 +35,7 @@ impl Text {
     fn read_start<T>(&self, start: impl FnOnce(&[u16]) -> Option<T>, work: impl FnOnce(&[u16]) -> T) -> Result<T> {
         let mut short = [const { MaybeUninit::<u16>::uninit() }; SHORT];
         let mut length = 0;
-        // SAFETY: the value lives as long as the call. N-API writes at most SHORT units, a zero at the end included.
+        // SAFETY: the value lives as long as the call. N-API writes at most SHORT units, including a trailing zero.
         let status = unsafe {
             sys::napi_get_value_string_utf16(self.env, self.value, short.as_mut_ptr().cast(), SHORT, &mut length)
         };
@@ -48,8 +48,8 @@ impl Text {
             return Ok(work(units));
         }
         let half = units.last().is_some_and(|unit| (0xD800..0xDC00).contains(unit));
-        if let Some(answer) = start(&units[..length - usize::from(half)]) {
-            return Ok(answer);
+        if let Some(result) = start(&units[..length - usize::from(half)]) {
+            return Ok(result);
         }
         // SAFETY: environment and value are those of this call.
         let units = unsafe { Utf16String::from_napi_value(self.env, self.value) }?;

@@ -18,7 +18,7 @@ fn open(fd: i32) -> Result<TtyWriterHandle> {
     // SAFETY: the number is only read to duplicate what it names, and the system refuses one that names nothing.
     let fd = unsafe { std::os::fd::BorrowedFd::borrow_raw(fd) };
     let writer = sinew::shell::TtyWriter::new(fd)
-        .map_err(|cause| Error::invalid(format!("TtyWriter: the descriptor cannot be written to: {cause}")))?;
+        .map_err(|cause| Error::invalid(format!("TtyWriter: the descriptor is not writable: {cause}")))?;
     Ok(TtyWriterHandle { writer: parking_lot::Mutex::new(writer) })
 }
 

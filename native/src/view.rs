@@ -49,13 +49,13 @@ fn open(view: &mut Option<IsolatedView>) -> Result<&mut IsolatedView> {
 
 #[napi]
 impl ViewHandle {
-    /// Returns what does not change.
+    /// Returns the constant properties.
     #[napi]
     pub fn facts(&self) -> ViewFacts {
         self.facts.clone()
     }
 
-    /// Compares the view with the directory as it was.
+    /// Compares the view with the original state of the directory.
     #[napi(ts_return_type = "Promise<ViewChangesAnswer>")]
     pub fn changes<'env>(
         &self,
@@ -89,7 +89,7 @@ impl ViewHandle {
         self.run(env, move |view| open(view)?.apply(&options, &cancel), AppliedAnswer::from)
     }
 
-    /// Removes the view. Does nothing if that was done.
+    /// Removes the view. Does nothing if it was removed already.
     #[napi(ts_return_type = "Promise<void>")]
     pub fn discard<'env>(&self, env: &'env Env) -> napi::Result<Object<'env>> {
         self.run(env, |view| view.take().map_or(Ok(()), IsolatedView::discard), |()| ())

@@ -6,7 +6,7 @@ use sinew::view::{ApplyResult, Changes, IsolatedView, Outcome, Remainder};
 
 use crate::checkpoints_answer::column;
 
-/// What does not change in a view.
+/// The constant properties of a view.
 #[derive(Clone)]
 #[napi(object)]
 pub struct ViewFacts {
@@ -35,7 +35,7 @@ impl ViewFacts {
     }
 }
 
-/// What a hand-back leaves in the view.
+/// What `apply` leaves in the view.
 #[napi(object)]
 pub struct RemainderAnswer {
     pub ignored: Buffer,
@@ -99,15 +99,15 @@ impl From<Changes> for ViewChangesAnswer {
     }
 }
 
-/// The result of a hand-back.
+/// The result of `apply`.
 #[napi(object)]
 pub struct AppliedAnswer {
     pub paths: Buffer,
     pub ends: Vec<u32>,
     pub outcomes: Vec<String>,
-    /// Empty without a reason.
+    /// One per path; empty if there is no reason.
     pub reasons: Vec<String>,
-    /// Empty without a file that contains both texts.
+    /// One per path: the file with both texts; empty if there is none.
     pub merged: Vec<String>,
     pub applied: bool,
     pub remainder: RemainderAnswer,

@@ -23,7 +23,7 @@ pub struct ViewRequest {
     pub timeout_ms: Option<u32>,
 }
 
-/// A view that a process left.
+/// A view that a process has left behind.
 #[napi(object)]
 pub struct LeftoverAnswer {
     pub id: String,
@@ -49,7 +49,7 @@ impl From<Leftover> for LeftoverAnswer {
 /// Returns an error if none is given and the user has no home directory.
 fn home_of(given: Option<String>) -> Result<std::path::PathBuf> {
     let home = given.map(Into::into).or_else(|| handle().own_folder());
-    home.ok_or_else(|| Error::invalid("IsolatedView: there is no home directory; name a home"))
+    home.ok_or_else(|| Error::invalid("IsolatedView: there is no home directory; set the option home"))
 }
 
 /// Creates a view of a directory.
@@ -74,7 +74,7 @@ pub(crate) fn open_view<'env>(
     task::alone(env, "IsolatedView", work, ViewHandle::new)
 }
 
-/// Opens a view that a process left.
+/// Opens a view that a process has left behind.
 #[napi(ts_return_type = "Promise<ViewHandle>")]
 pub(crate) fn reopen_view<'env>(
     env: &'env Env,
@@ -88,7 +88,7 @@ pub(crate) fn reopen_view<'env>(
     task::alone(env, "IsolatedView", work, ViewHandle::new)
 }
 
-/// Lists the views that processes left.
+/// Lists the views that processes have left behind.
 #[napi(ts_return_type = "Promise<LeftoverAnswer[]>")]
 pub(crate) fn leftover_views<'env>(
     env: &'env Env,

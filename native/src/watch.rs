@@ -21,7 +21,7 @@ pub(crate) struct WatchRequest {
     pub ignore: Option<Vec<String>>,
     /// Whether ignore files apply.
     pub gitignore: Option<bool>,
-    /// Whether directories below are watched as well.
+    /// Whether subdirectories are watched too.
     pub recursive: Option<bool>,
     /// The time in which changes are collected, in milliseconds.
     pub debounce_ms: Option<u32>,
@@ -49,7 +49,7 @@ fn change(Change { kind, path, to }: Change) -> WatchedChange {
     WatchedChange { kind: kind.as_str().to_owned(), path: text(path), to: to.map(text) }
 }
 
-/// A directory that is watched until it is closed or collected, or its thread ends.
+/// A watched directory. It is watched until it is closed or garbage-collected, or its thread ends.
 #[napi]
 pub(crate) struct WatchHandle {
     watcher: Arc<Mutex<TreeWatcher>>,

@@ -41,7 +41,7 @@ pub(crate) fn open_workspace<'env>(
     task::blocking(env, "openWorkspace", work, |open| WorkspaceHandle { open: Arc::new(Mutex::new(Some(open))) })
 }
 
-/// Deletes the index of a directory on disk; resolves to false if there is none.
+/// Deletes the index of a directory from disk; resolves to false if there is none.
 #[napi(ts_return_type = "Promise<boolean>")]
 pub(crate) fn remove_workspace<'env>(
     env: &'env Env,

@@ -50,7 +50,7 @@ impl WorkspaceHandle {
         })
     }
 
-    /// Returns what changed since a token.
+    /// Returns the paths that changed since a token.
     #[napi(ts_return_type = "Promise<ChangesAnswer>")]
     pub fn changes<'env>(
         &self,

@@ -7,7 +7,7 @@ use sinew::search::{BuildPhase, BuildProgress};
 use crate::task;
 use crate::workspace::WorkspaceHandle;
 
-/// The steps of a build.
+/// The steps of building an index.
 #[napi(string_enum = "camelCase")]
 pub enum ProgressPhase {
     List,
@@ -15,7 +15,7 @@ pub enum ProgressPhase {
     Merge,
 }
 
-/// The progress of a build.
+/// The progress of building an index.
 #[napi(object)]
 pub(crate) struct ProgressAnswer {
     pub phase: ProgressPhase,
@@ -43,7 +43,7 @@ impl From<BuildProgress> for ProgressAnswer {
 
 #[napi]
 impl WorkspaceHandle {
-    /// Returns the progress of the current build.
+    /// Returns the progress of building the index.
     #[napi]
     pub fn progress(&self, env: &Env) -> napi::Result<ProgressAnswer> {
         task::now(env, "workspace", || Ok(self.workspace()?.progress().into()))

@@ -7,7 +7,7 @@ use sinew::search::{Boost, BuildPolicy, WorkspaceOptions};
 
 use crate::handle;
 
-/// When files are read into the index without a request.
+/// When files are indexed automatically.
 #[napi(string_enum = "camelCase")]
 pub enum IndexPolicy {
     Auto,

@@ -114,7 +114,7 @@ impl From<IndexState> for WorkspaceStage {
 
 #[napi]
 impl WorkspaceHandle {
-    /// Reads the files that are missing in the index.
+    /// Adds the files that are not indexed yet.
     #[napi(ts_return_type = "Promise<WorkspaceState>")]
     pub fn ready<'env>(
         &self,

@@ -28,7 +28,7 @@ pub enum Unit {
 }
 
 impl Unit {
-    /// Returns the unit with that name; `None` if there is none.
+    /// Returns the unit with that name; `None` for an unknown name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Unit> {
         match name {

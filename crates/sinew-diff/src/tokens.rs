@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_with_too_many_tokens_is_refused() {
+    fn rejects_a_text_with_too_many_tokens() {
         let text = "\n".repeat(PIECES + 1);
         let error = Pieces::pair("", &text, Unit::Line, &CancelToken::never()).err().unwrap();
         assert_eq!(error.code(), ErrorCode::LimitExceeded);

@@ -1,5 +1,5 @@
 //! Ranks the lines of a file: `rank_speed FILE QUERY [typos]`. Prints the best ten and the time of one thread.
-#![allow(clippy::print_stdout, reason = "a program for people")]
+#![allow(clippy::print_stdout, reason = "an example prints its results")]
 use std::collections::BinaryHeap;
 use std::time::Instant;
 
@@ -15,7 +15,7 @@ fn main() {
     }
     let start = Instant::now();
     let mut count = 0;
-    // The best hundred: the worst of them on top.
+    // The best hundred, with the worst of them on top of the heap.
     let mut best: BinaryHeap<(i32, usize, &str)> = BinaryHeap::new();
     for path in &paths {
         let floor = if best.len() < 100 { i32::MIN } else { best.peek().map_or(i32::MIN, |worst| -worst.0) };

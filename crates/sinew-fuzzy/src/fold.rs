@@ -48,7 +48,7 @@ mod tests {
     }
 
     #[test]
-    fn marks_and_case_go_and_other_letters_stay() {
+    fn removes_case_and_marks_of_latin_letters() {
         check("Éclair", "eclair");
         check("e\u{301}clair", "eclair");
         check("ÄÖÜ ñ ç Ø", "aou n c o");

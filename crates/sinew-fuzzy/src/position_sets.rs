@@ -44,7 +44,7 @@ impl PositionSets {
         let mut free = self.all;
         needle.iter().all(|letter| {
             let found = self.of(*letter) & free;
-            free = behind(found);
+            free = positions_after(found);
             found != 0
         })
     }
@@ -65,7 +65,7 @@ impl PositionSets {
                 break;
             }
             begun += 1;
-            free[begun] = behind(found);
+            free[begun] = positions_after(found);
         }
         if begun == count {
             return true;
@@ -85,7 +85,7 @@ impl PositionSets {
             }
             ended = at;
             start[at] = highest(found);
-            room = in_front(found);
+            room = positions_before(found);
         }
         // All letters but the two of the typo match either from the front or from the end.
         let meet = |free: Set, at: usize| at == count || free & start[at] != 0;
@@ -93,8 +93,8 @@ impl PositionSets {
             let dropped = at + 1 >= ended && meet(free[at], at + 1);
             dropped || {
                 let swapped = at + 1 < count && at + 2 >= ended;
-                let second = if swapped { places[at] & behind(places[at + 1] & free[at]) } else { 0 };
-                second != 0 && meet(behind(second), at + 2)
+                let second = if swapped { places[at] & positions_after(places[at + 1] & free[at]) } else { 0 };
+                second != 0 && meet(positions_after(second), at + 2)
             }
         })
     }
@@ -107,7 +107,7 @@ impl PositionSets {
         let starts =
             worth.iter().enumerate().fold(0, |set, (at, worth)| set | (Set::from(*worth >= bonus::HUMP) << at));
         // The possible positions of the letter after those at `found`: directly after, or at a later start of a word.
-        let after = |found: Set| (found << 1) | (starts & behind(found));
+        let after = |found: Set| (found << 1) | (starts & positions_after(found));
         let mut places = [0; LETTERS];
         // The possible positions of each letter after the letters before it, and before the letters after it.
         let mut reach = [0; LETTERS];
@@ -119,7 +119,7 @@ impl PositionSets {
         before[count - 1] = places[count - 1];
         for at in (0..count - 1).rev() {
             let next = before[at + 1];
-            before[at] = places[at] & ((next >> 1) | in_front(next & starts));
+            before[at] = places[at] & ((next >> 1) | positions_before(next & starts));
         }
         let occurs = |typo: Typo| match typo {
             Typo::Swapped(at) => {
@@ -150,7 +150,7 @@ impl PositionSets {
     }
 }
 
-/// Returns the letters of a word that has typos; `None` if it has none.
+/// Returns the letters of a word that is matched with typos; `None` if the word is not.
 fn typo_letters(word: &Word) -> Option<&[u8]> {
     word.full.bytes.as_deref().filter(|letters| !word.typos.is_empty() && letters.len() <= LETTERS)
 }
@@ -175,12 +175,12 @@ fn equal(part: &[u8; 16], letter: u8) -> u64 {
 }
 
 /// Returns all positions after the lowest of a set; empty for an empty set.
-fn behind(set: Set) -> Set {
+fn positions_after(set: Set) -> Set {
     !(set ^ set.wrapping_sub(1))
 }
 
 /// Returns all positions before the highest of a set; empty for an empty set.
-fn in_front(set: Set) -> Set {
+fn positions_before(set: Set) -> Set {
     highest(set).saturating_sub(1)
 }
 

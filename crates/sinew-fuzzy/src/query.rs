@@ -34,7 +34,7 @@ pub(crate) enum Typo {
 #[derive(Debug, Clone)]
 pub(crate) struct Needle {
     pub(crate) letters: Vec<char>,
-    /// True for each letter that was a capital although case is ignored; empty if there was none.
+    /// True for each letter that was a capital although case is ignored; empty if there were no capitals.
     pub(crate) capitals: Vec<bool>,
     /// `None` if a letter is not ASCII: then no ASCII path can match.
     pub(crate) bytes: Option<Vec<u8>>,

@@ -1,10 +1,10 @@
-//! The ranking that people expect: queries over a list of real paths (crates, npm, Python's library, the kernel).
+//! Compares the ranking with what users expect, over real paths (crates, npm, Python's library, the kernel).
 
 use sinew_fuzzy::{Matcher, Query};
 
 const PATHS: &str = include_str!("paths.txt");
 
-/// Queries, and the paths that people mean by them.
+/// Queries, and the path that a user expects for each.
 const MEANT: &[(&str, &str)] = &[
     ("schedcore", "kernel/sched/core.c"),
     ("sched/core", "kernel/sched/core.c"),
@@ -92,7 +92,7 @@ const MEANT: &[(&str, &str)] = &[
     ("ignore walk", "vendor/ignore/src/walk.rs"),
 ];
 
-/// The rank of `target`, from 1; none when it is not found.
+/// Returns the rank of `target`, from 1; `None` if it is not found.
 fn place(query: &str, target: &str) -> Option<usize> {
     let query = Query::new(query);
     let mut best = rank(&mut Matcher::new(&query));
@@ -109,7 +109,7 @@ fn rank(matcher: &mut Matcher<'_>) -> Vec<&'static str> {
 }
 
 #[test]
-fn what_people_mean_comes_first() {
+fn ranks_expected_paths_first() {
     let mut sum = 0.0;
     let mut late = Vec::new();
     for (query, target) in MEANT {

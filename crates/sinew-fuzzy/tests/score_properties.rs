@@ -1,4 +1,4 @@
-//! Properties of scores, and of the order that they give.
+//! Tests properties of scores and of the resulting order.
 
 use proptest::prelude::*;
 use sinew_fuzzy::{LetterFilter, Matcher, Query, letters_of};
@@ -32,7 +32,7 @@ fn a_match_is_a_subsequence() {
 }
 
 #[test]
-fn case_counts_with_a_capital_in_the_query() {
+fn a_capital_in_the_query_makes_case_significant() {
     assert!(score("readme", "README.md").is_some());
     assert!(score("README", "README.md").is_some());
     assert!(score("Readme", "README.md").is_none());
@@ -62,7 +62,7 @@ fn diacritics_are_folded_on_both_sides() {
 }
 
 #[test]
-fn one_typo_is_forgiven_where_the_rest_is_clean() {
+fn tolerates_one_typo_if_the_rest_matches_exactly() {
     for (query, path) in [("mian", "src/main.rs"), ("schdecore", "kernel/sched/core.c"), ("indexx", "src/index.ts")] {
         let query = Query::new(query);
         assert!(Matcher::new(&query).with_typos().score(path).is_some(), "{query:?} {path}");
@@ -73,7 +73,7 @@ fn one_typo_is_forgiven_where_the_rest_is_clean() {
 }
 
 #[test]
-fn the_order_is_what_people_expect() {
+fn ranks_pairs_as_users_expect() {
     better("src/main.rs", "src/main.rs", "src/main.rs.orig");
     better("main.rs", "a/b/c/main.rs", "main.rs.d/other");
     better("makefile", "deep/in/Makefile", "makefiles/list.txt");
@@ -92,7 +92,7 @@ fn the_order_is_what_people_expect() {
 }
 
 #[test]
-fn letters_reject_what_lacks_one() {
+fn the_letter_filter_rejects_paths_that_lack_a_letter() {
     for (query, path, typos, expect) in [
         ("core", "kernel/sched/core.c", false, true),
         ("core", "kernel/sched.c", false, false),
@@ -122,14 +122,14 @@ fn positions_are_utf16_units() {
 }
 
 #[test]
-fn a_capital_points_to_a_hump_where_case_does_not_count() {
+fn a_capital_prefers_the_start_of_a_word_even_if_case_is_ignored() {
     let query = Query::with_case("oBZ", false);
     let mut matcher = Matcher::new(&query);
     assert!(matcher.score("fooBarbaz") > matcher.score("foxobarzaz"));
 }
 
 #[test]
-fn hostile_sizes_end() {
+fn long_inputs_take_bounded_time() {
     let long = "a".repeat(30_000);
     assert!(score(&long, "aaa").is_none());
     assert!(score("ab", &long).is_none());
@@ -152,7 +152,7 @@ proptest! {
 
     #[test]
     fn bytes_and_characters_score_alike(needle in "[a-cA-C_]{1,7}", path in "[a-cA-C_/.1]{1,16}") {
-        // The mark adds a character that folds to nothing, so that the path goes the way of characters.
+        // The combining mark is skipped in matching, but makes the path non-ASCII, which selects the slower code.
         let path = format!("{path}x");
         let marked = format!("{path}\u{301}");
         prop_assert_eq!(score(&needle, &path), score(&needle, &marked));
@@ -162,11 +162,11 @@ proptest! {
     }
 
     #[test]
-    fn typos_found_as_sets_are_those_that_layouts_find(
+    fn position_sets_and_layouts_find_the_same_typos(
         needle in "[a-d]{4,8}( [a-d/]{4,6})?",
         path in "([a-d]{0,8}[/_.A-D1]){1,16}",
     ) {
-        // A path with a character beyond ASCII, and one that is longer than a set, are looked at by layouts alone.
+        // Paths that are not ASCII or too long for a set are only matched with layouts.
         let query = Query::new(&needle);
         let mut matcher = Matcher::new(&query).with_typos();
         let marked = format!("{path}x\u{301}");
@@ -174,7 +174,7 @@ proptest! {
     }
 
     #[test]
-    fn a_floor_changes_only_what_is_below_it(needle in "[a-cA-C_/]{1,5}", path in "[a-cA-C_/.]{1,12}/?", floor in 0..200) {
+    fn a_floor_only_affects_lower_scores(needle in "[a-cA-C_/]{1,5}", path in "[a-cA-C_/.]{1,12}/?", floor in 0..200) {
         let query = Query::new(&needle);
         let exact = Matcher::new(&query).score(&path);
         let floored = Matcher::new(&query).score_over(path.as_bytes(), floor);
@@ -186,7 +186,7 @@ proptest! {
     }
 
     #[test]
-    fn no_score_is_above_the_bound_that_a_floor_uses(
+    fn no_score_exceeds_its_upper_bound(
         needle in "[aA]{0,2}[/_.:-]?[aA]{0,2}[/_.:-]?",
         path in "([aA_.]{1,2}/){0,2}[aA]{1,3}([_.-][aA]{0,2})?/?",
         keep_case: bool,
@@ -206,7 +206,7 @@ proptest! {
     }
 
     #[test]
-    fn what_answers_is_admitted_by_its_letters(
+    fn the_letter_filter_admits_every_match(
         query in "[a-dA-D0-3/_@é\u{301}\u{212A}\\\\]{1,6}( [a-d1@.-]{1,6})?",
         path in "[a-eA-E0-4/_.@kKéÉ\u{301}]{0,16}",
         bytes in prop::collection::vec(0_u8.., 0..3),

@@ -60,7 +60,7 @@ pub(crate) fn all() -> impl Iterator<Item = &'static SyntaxReference> {
     GRAMMARS.syntaxes().iter().filter(|syntax| !syntax.hidden)
 }
 
-/// Returns the grammar with this scope, extension or name, ignoring case; `None` if there is none.
+/// Returns the grammar with this scope, extension or name, ignoring case; `None` if no grammar has it.
 pub(crate) fn find(token: &str) -> Option<&'static SyntaxReference> {
     GRAMMARS.find_syntax_by_token(token)
 }

@@ -158,7 +158,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_name_means_two_languages_with_a_lexer() {
+    fn each_name_belongs_to_one_lexer() {
         let rows = NATIVE.iter().map(|row| row.1).chain(table::all().map(|row| row.1));
         let mut names: Vec<&str> = rows.flat_map(|names| names.split(' ')).collect();
         let count = names.len();
@@ -168,7 +168,7 @@ mod tests {
             assert_ne!(pair[0], pair[1]);
         }
         for name in names {
-            assert_eq!(key(name).as_deref(), Some(name), "names are written as they are looked up");
+            assert_eq!(key(name).as_deref(), Some(name), "names in the table are in lookup form");
         }
     }
 

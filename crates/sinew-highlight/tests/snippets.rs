@@ -1,7 +1,7 @@
-//! Categories of short pieces of code, as the lexers see them.
+//! Compares the categories of short pieces of code with tables.
 //!
-//! The tables in `snippets/` are pairs of lines: code, and under each character the first letter of its category (`.` for
-//! plain). A table is one text: a line may depend on the ones before it. `SNIPPETS=write` writes the second lines anew.
+//! A table in `snippets/` consists of pairs of lines: code, and below each character the first letter of its category
+//! (`.` for plain). A table is one text, so a line may depend on earlier ones. `SNIPPETS=write` updates the tables.
 
 mod marks;
 
@@ -12,7 +12,7 @@ use marks::{decode, palette};
 use sinew_highlight::{Category, highlight};
 
 #[test]
-fn lexers_paint_the_tables_as_written() {
+fn categories_equal_the_tables() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/snippets");
     let mut tables: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     tables.sort();
@@ -42,7 +42,7 @@ fn check(table: &Path) {
         }
     }
     if std::env::var_os("SNIPPETS").is_some() {
-        fs::write(table, written).expect("the folder can be written");
+        fs::write(table, written).expect("the directory is writable");
     }
 }
 

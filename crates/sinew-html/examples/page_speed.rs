@@ -1,5 +1,5 @@
-//! Turns a file of HTML into Markdown some times: `page_speed FILE [TIMES]`. Prints the shortest time.
-#![allow(clippy::print_stdout, reason = "a program for people")]
+//! Converts an HTML file to Markdown repeatedly and prints the shortest time: `page_speed FILE [TIMES]`.
+#![allow(clippy::print_stdout, reason = "an example prints its results")]
 use std::time::Instant;
 
 fn main() {

@@ -16,7 +16,7 @@ const OTHER_WORDS: [&str; 12] = [
     "src",
 ];
 
-/// Returns the language in a class; `None` for other classes. Known are `language-rust`, `lang-rust`, GitHub's
+/// Returns the language in a class; `None` for other classes. Recognises `language-rust`, `lang-rust`, GitHub's
 /// `highlight-source-rust`, Sphinx's `highlight-rust`, Pandoc's `sourceCode rust`, highlight.js's `hljs rust`,
 /// SyntaxHighlighter's `brush: rust` and Org's `src src-rust`.
 pub(crate) fn of_class(class: &str) -> Option<&str> {

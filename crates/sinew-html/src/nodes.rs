@@ -106,7 +106,7 @@ mod tests {
     use super::{Nodes, utf16_to_nodes};
 
     fn nodes(page: &str) -> Nodes {
-        utf16_to_nodes(&page.encode_utf16().collect::<Vec<_>>(), &CancelToken::never()).expect("nobody cancels")
+        utf16_to_nodes(&page.encode_utf16().collect::<Vec<_>>(), &CancelToken::never()).expect("not cancelled")
     }
 
     /// Returns the page as markup, reconstructed from the columns.
@@ -118,10 +118,10 @@ mod tests {
         let piece = |rest: &mut &[u16], length: u32| {
             let (piece, left) = rest.split_at(length as usize);
             *rest = left;
-            String::from_utf16(piece).expect("pieces are cut between characters")
+            String::from_utf16(piece).expect("lengths end between characters")
         };
         while let Some(kind) = numbers.next() {
-            let mut number = || numbers.next().expect("a node is whole");
+            let mut number = || numbers.next().expect("a node is complete");
             match kind {
                 0 => out.push_str(&format!("</{}>", open.pop().expect("an element is open"))),
                 1 => out.push_str(&piece(&mut rest, number())),
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_but_comments_is_there() {
+    fn keeps_everything_except_comments() {
         check("", "");
         check("<p>a<p CLASS=x>b&amp;c", "<p>a</p><p class=x>b&c</p>");
         check("<div><!-- a --><br/>b<img ALT='c d'></div>", "<div><br></br>b<img alt=c d></img></div>");

@@ -146,7 +146,7 @@ impl<S: TokenSink> Tokens<'_, S> {
         }
     }
 
-    /// Sends text without references; the builder is told about NUL characters.
+    /// Sends text without references; NUL characters are separate tokens for the builder.
     fn plain_text(&self, from: usize, to: usize) {
         let mut at = from;
         while let Some(found) = memchr::memchr(0, &self.bytes[at..to]) {
@@ -328,15 +328,15 @@ fn end_of_comment(bytes: &[u8], from: usize) -> usize {
     let mut at = from;
     while let Some(found) = memchr::memmem::find(&bytes[at..], b"--") {
         at += found;
-        let mut behind = at + 2;
+        let mut end = at + 2;
         // All dashes of a run are checked at once.
-        while bytes.get(behind) == Some(&b'-') {
-            behind += 1;
+        while bytes.get(end) == Some(&b'-') {
+            end += 1;
         }
-        match &bytes[behind..] {
-            [b'>', ..] => return behind + 1,
-            [b'!', b'>', ..] => return behind + 2,
-            _ => at = behind,
+        match &bytes[end..] {
+            [b'>', ..] => return end + 1,
+            [b'!', b'>', ..] => return end + 2,
+            _ => at = end,
         }
     }
     bytes.len()

@@ -86,7 +86,10 @@ pub(crate) fn parse(html: &str, detail: Detail, cancel: &CancelToken) -> Result<
     // Text sizes are 32-bit numbers.
     if u32::try_from(html.len()).is_err() {
         let size = html.len() >> 20;
-        return Err(Error::new(ErrorCode::LimitExceeded, format!("html: a page of {size} MiB: the limit is 4095 MiB")));
+        return Err(Error::new(
+            ErrorCode::LimitExceeded,
+            format!("html: the page has {size} MiB; the limit is 4095 MiB"),
+        ));
     }
     let guard = guard(html, detail);
     tokens::send(html, detail, &guard, cancel)?;

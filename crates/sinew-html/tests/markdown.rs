@@ -1,4 +1,4 @@
-//! Pages and their Markdown: one line of HTML, one piece of Markdown.
+//! Tests the Markdown of small pieces of HTML.
 
 use sinew_base::CancelToken;
 use sinew_html::{Options, html_to_markdown};
@@ -15,12 +15,12 @@ fn check_clean(html: &str, markdown: &str) {
 
 #[track_caller]
 fn check_with(html: &str, markdown: &str, options: Options) {
-    let got = html_to_markdown(html, &options, &CancelToken::never()).expect("no page is refused");
+    let got = html_to_markdown(html, &options, &CancelToken::never()).expect("every page is valid");
     assert_eq!(got, markdown, "from {html:?}");
 }
 
 #[test]
-fn blocks_stand_apart() {
+fn separates_blocks() {
     check("<p>a<p>b", "a\n\nb\n");
     check("<div>a<div>b</div>c</div>", "a\n\nb\n\nc\n");
     check("  \n <p> a \n b </p> ", "a b\n");
@@ -34,7 +34,7 @@ fn blocks_stand_apart() {
 }
 
 #[test]
-fn lists_nest() {
+fn nests_lists() {
     check("<ul><li>a<li>b<ul><li>c</ul><li>d</ul>", "- a\n- b\n  - c\n- d\n");
     check("<ol start=9><li>a<li>b</ol>", "9. a\n10. b\n");
     check("<ol><li>a<ul><li>b</ul><p>c</p></li></ol>", "1. a\n\n   - b\n\n   c\n");
@@ -49,7 +49,7 @@ fn lists_nest() {
 }
 
 #[test]
-fn code_has_as_many_backticks_as_it_takes() {
+fn code_has_as_many_backticks_as_needed() {
     check("<code>a</code>", "`a`\n");
     check("<code>`</code>", "`` ` ``\n");
     check("<code>a``b</code>", "```a``b```\n");
@@ -63,7 +63,7 @@ fn code_has_as_many_backticks_as_it_takes() {
 }
 
 #[test]
-fn emphasis_is_written_so_that_it_is_read() {
+fn writes_emphasis_that_commonmark_recognises() {
     check("a<em>b</em>c <strong>d</strong>", "a*b*c **d**\n");
     check("<strong><em>a</em></strong>", "***a***\n");
     check("a<b> b </b>c", "a **b** c\n");
@@ -77,7 +77,7 @@ fn emphasis_is_written_so_that_it_is_read() {
 }
 
 #[test]
-fn links_and_pictures() {
+fn links_and_images() {
     check("<a href='/u' title='t \"x\"'>a</a>", "[a](/u \"t \\\"x\\\"\")\n");
     check("<a href='https://a.b/c'>https://a.b/c</a>", "<https://a.b/c>\n");
     check("<a href='a b'>x</a> <a href='a(b)'>y</a> <a href='a(b'>z</a>", "[x](<a b>) [y](a(b)) [z](a\\(b)\n");
@@ -109,7 +109,7 @@ fn tables() {
 }
 
 #[test]
-fn text_stays_text() {
+fn escapes_markdown_characters_in_text() {
     check("*a* _b_ `c` [d](e) \\*", "\\*a\\* \\_b\\_ \\`c\\` \\[d](e) \\\\\\*\n");
     check("snake_case_name a_", "snake_case_name a\\_\n");
     check("1. a", "1\\. a\n");
@@ -122,7 +122,7 @@ fn text_stays_text() {
 }
 
 #[test]
-fn clean_content_leaves_the_text_of_the_page() {
+fn clean_content_removes_navigation_and_forms() {
     check_clean(
         "<header>h</header><nav>n</nav><main><p>a</p><form>f<input></form><aside>s</aside></main><footer>f</footer>",
         "a\n",
@@ -135,7 +135,7 @@ fn clean_content_leaves_the_text_of_the_page() {
 }
 
 #[test]
-fn broken_pages_are_read_as_browsers_read_them() {
+fn parses_malformed_pages_like_browsers() {
     check("<p>a<b>b<p>c", "a**b**\n\n**c**\n");
     check("<table>x<tr><td>y</table>", "x\n\n| y |\n| --- |\n");
     check("a\0b<p\0>c", "abc\n");
@@ -187,7 +187,7 @@ fn blocks_in_cells_keep_the_table() {
 }
 
 #[test]
-fn items_have_the_numbers_of_the_page() {
+fn list_items_keep_their_numbers() {
     check("<ol><li value=5>a<li>b<li value=9>c</ol>", "5. a\n6. b\n9. c\n");
     check("<ol reversed><li>a<li>b<li>c</ol>", "3. a\n2. b\n1. c\n");
     check("<ol reversed start=10><li>a<li>b</ol>", "10. a\n9. b\n");
@@ -195,7 +195,7 @@ fn items_have_the_numbers_of_the_page() {
 }
 
 #[test]
-fn lines_of_code_stay_lines() {
+fn line_elements_in_code_become_lines() {
     for (html, code) in [
         ("<code>a</code><code>b</code>", "a\nb"),
         ("<code>a</code>\n<code>b</code>", "a\nb"),
@@ -220,7 +220,7 @@ fn lines_of_code_stay_lines() {
 }
 
 #[test]
-fn code_has_the_language_of_the_page() {
+fn finds_the_language_of_code_blocks() {
     for pre in [
         "<pre class='language-rust'>",
         "<pre class='hljs rust'>",
@@ -249,7 +249,7 @@ fn code_has_the_language_of_the_page() {
 }
 
 #[test]
-fn images_that_come_later_have_their_address() {
+fn finds_the_address_of_lazy_images() {
     check("<img data-original=a.png src=blank.gif>", "![](a.png)\n");
     check("<img data-lazy-src=a.png src='data:image/gif;base64,A'>", "![](a.png)\n");
     check("<img srcset='a.png 1x, b.png 2x' src='data:image/gif;base64,A'>", "![](b.png)\n");
@@ -259,7 +259,7 @@ fn images_that_come_later_have_their_address() {
 }
 
 #[test]
-fn formulas_come_once() {
+fn writes_formulas_once() {
     let math = "<math><semantics><mrow><mi>E</mi></mrow><annotation encoding='application/x-tex'>E=mc^2 \\\\ *</annotation></semantics></math>";
     check(math, "$E=mc^2 \\\\ *$\n");
     check(&math.replace("<math", "<math display=block"), "$$E=mc^2 \\\\ *$$\n");
@@ -288,7 +288,7 @@ fn players_and_frames_are_links() {
 }
 
 #[test]
-fn clean_content_keeps_the_text_of_the_page() {
+fn clean_content_keeps_the_main_text() {
     check_clean(
         &format!("<form id=aspnetForm><p>{}</p><input></form>", "word ".repeat(200)),
         &format!("{}word\n", "word ".repeat(199)),

@@ -1,16 +1,16 @@
-//! Pages that are written to hurt: they all become Markdown, in time that does not depend on what they are.
+//! Tests that malicious pages are converted in linear time.
 //!
-//! Sizes are such that a step more than linear would take minutes.
+//! The sizes are so large that a quadratic step would take minutes.
 
 use proptest::prelude::*;
 use sinew_base::{CancelHandle, CancelToken, ErrorCode};
 use sinew_html::{Options, html_to_markdown};
 
 fn markdown(html: &str) -> String {
-    html_to_markdown(html, &Options::default(), &CancelToken::never()).expect("no page is refused")
+    html_to_markdown(html, &Options::default(), &CancelToken::never()).expect("every page is valid")
 }
 
-/// Checks that all of `text` arrives, and no more than `times` as much.
+/// Checks that the Markdown contains `letter` `count` times, and is at most `times` as long as the page.
 #[track_caller]
 fn check(html: &str, letter: char, count: usize, times: usize) {
     let markdown = markdown(html);
@@ -21,7 +21,7 @@ fn check(html: &str, letter: char, count: usize, times: usize) {
 const DEEP: usize = 100_000;
 
 #[test]
-fn depth_has_no_limit() {
+fn converts_pages_of_any_depth() {
     for tag in ["<div>", "<ul><li>", "<blockquote>", "<span>", "<b>", "<em><strong>", "<table><tr><td>", "<a href=u>"] {
         check(&format!("{}z", tag.repeat(DEEP)), 'z', 1, 2);
     }
@@ -30,14 +30,14 @@ fn depth_has_no_limit() {
 }
 
 #[test]
-fn text_at_every_depth_arrives() {
+fn keeps_text_at_every_depth() {
     check(&"<ul><li>z".repeat(DEEP), 'z', DEEP, 4);
     check(&"<blockquote>z".repeat(DEEP), 'z', DEEP, 4);
     check(&"<dl><dd>z".repeat(DEEP), 'z', DEEP, 4);
 }
 
 #[test]
-fn formatting_left_open_does_not_multiply() {
+fn unclosed_formatting_does_not_multiply() {
     let fonts: String = (0..DEEP / 4).map(|n| format!("<code class=language-{n}>")).collect();
     let html = format!("{fonts}{}", "<p>z</p>".repeat(DEEP / 4));
     assert_eq!(markdown(&html).matches('z').count(), DEEP / 4);
@@ -46,7 +46,7 @@ fn formatting_left_open_does_not_multiply() {
 }
 
 #[test]
-fn attributes_beyond_measure_are_cut() {
+fn drops_excess_attributes() {
     for value in ["", "=\">\"", "='x'", "=x"] {
         let attributes: String = (0..DEEP).map(|n| format!(" a{n}{value}")).collect();
         check(&format!("<div{attributes}>z<p>y"), 'z', 1, 1);
@@ -66,7 +66,7 @@ fn long_runs_of_one_character() {
 }
 
 #[test]
-fn a_cancelled_call_ends() {
+fn a_cancelled_call_returns_an_error() {
     let (cancel_handle, cancel) = CancelHandle::new();
     cancel_handle.cancel();
     let error = html_to_markdown("<p>a", &Options::default(), &cancel).unwrap_err();
@@ -150,7 +150,7 @@ fn pieces() -> impl Strategy<Value = String> {
     prop::collection::vec(prop::sample::select(words.to_vec()), 0..60).prop_map(|words| words.concat())
 }
 
-/// The letters and digits that a reader of the page sees: our own escapes and marks are none.
+/// Counts characters that are only in the text of a page, never in tags or Markdown syntax.
 fn seen(text: &str) -> usize {
     text.matches(['é', '中']).count()
 }

@@ -73,8 +73,8 @@ struct Task {
 }
 
 impl Index {
-    /// Indexes the files that the index does not know in their current state. Other calls continue and never wait. A
-    /// file that changes while it is read is not indexed. Checks `cancel` before each file.
+    /// Indexes every file that is not indexed in its current state. Other calls continue and never wait. A file that
+    /// changes while it is read is not indexed. Checks `cancel` before each file.
     ///
     /// # Errors
     /// Returns an error if the call is cancelled.
@@ -408,8 +408,8 @@ mod tests {
             let task = index.begin_build(&pool, &never).unwrap().unwrap();
             let mut part = PartBuilder::new(&task.key);
             part.add(&task.files, &task.large, b"a");
-            task.add(&mut part, |_| panic!("a fault while a file is read"));
-            assert!(task.finish(part).is_none(), "the part begins anew");
+            task.add(&mut part, |_| panic!("failed while a file was read"));
+            assert!(task.finish(part).is_none(), "the segment is discarded");
             index.build(&pool, &never).unwrap();
             assert_eq!(left_out(&index, &pool), left);
         }

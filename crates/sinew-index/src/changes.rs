@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_tokens_and_paths_mean_all() {
+    fn reports_everything_for_unknown_tokens_and_paths() {
         let mut log = ChangeLog::new();
         let token = log.since(None).token;
         let other = ChangeLog::new().since(None).token;
@@ -122,6 +122,6 @@ mod tests {
         let token = log.since(Some(&token)).token;
         (0..=MAX_PATHS).for_each(|file| log.note(&touched(&[&file.to_string()])));
         assert!(log.since(Some(&token)).all, "too many");
-        assert!(log.turns.len() < 4, "and they are given back");
+        assert!(log.turns.len() < 4, "the memory is released");
     }
 }

@@ -23,7 +23,7 @@ pub(crate) fn stored(cache: &Path) -> Vec<StoredIndex> {
     let indexes = folder_of_all(cache);
     let entries = check_owner(&indexes).and_then(|()| fs::read_dir(&indexes));
     let mut stored: Vec<StoredIndex> =
-        entries.into_iter().flatten().flatten().filter_map(|entry| look(entry.path())).collect();
+        entries.into_iter().flatten().flatten().filter_map(|entry| read_index(entry.path())).collect();
     stored.sort_by_key(|index| std::cmp::Reverse(index.used));
     stored
 }
@@ -47,7 +47,7 @@ pub(crate) fn evict_hourly(indexes: &Path, now: SystemTime) -> io::Result<()> {
 /// Indexes in use are kept.
 fn evict(indexes: &Path, now: SystemTime, most: u64) -> io::Result<()> {
     let mut stored: Vec<StoredIndex> =
-        fs::read_dir(indexes)?.flatten().filter_map(|entry| look(entry.path())).collect();
+        fs::read_dir(indexes)?.flatten().filter_map(|entry| read_index(entry.path())).collect();
     stored.retain(|index| {
         let is_old = index.is_old(now) || (index.unused(now) >= ROOT_GONE && index.is_root_gone);
         !(is_old && remove_folder(&index.folder).is_ok())
@@ -64,7 +64,7 @@ fn evict(indexes: &Path, now: SystemTime, most: u64) -> io::Result<()> {
     Ok(())
 }
 
-fn look(folder: PathBuf) -> Option<StoredIndex> {
+fn read_index(folder: PathBuf) -> Option<StoredIndex> {
     let used = fs::symlink_metadata(folder.join(USE_LOCK)).ok()?.modified().ok()?;
     let lengths = fs::read_dir(&folder).ok()?.flatten().filter_map(|entry| entry.metadata().ok());
     let bytes = lengths.map(|found| found.len()).sum();

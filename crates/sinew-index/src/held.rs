@@ -18,7 +18,7 @@ use crate::surprises::Surprises;
 use crate::touched::{RecentFiles, Touched, folder_of};
 use sinew_watch::{Event, FolderWatches, WatchQueue};
 
-/// The directory that is currently at the root, with everything known about it.
+/// The directory that is currently at the root, with its tree, watches and segments.
 pub(crate) struct Held {
     pub(crate) tree: Tree,
     watcher: FolderWatches,
@@ -162,13 +162,13 @@ impl Held {
     fn reason(&self, freshness: Freshness) -> Option<String> {
         let unwatched = self.tree.unwatched();
         match freshness {
-            Freshness::Walk => Some("the times of files cannot be trusted on this file system".into()),
+            Freshness::Walk => Some("file times are not reliable on this file system".into()),
             Freshness::Sweep => Some(match self.surprises.end_of_trust() {
-                Some(path) => format!("a change of {:?} was not announced", String::from_utf8_lossy(path)),
+                Some(path) => format!("the system did not report a change of {:?}", String::from_utf8_lossy(path)),
                 None => self.watcher.refusal().into(),
             }),
             Freshness::Watch if unwatched > 0 => {
-                Some(format!("{unwatched} folders have no watch and are looked at in each call"))
+                Some(format!("{unwatched} folders are not watched and are checked in each call"))
             }
             Freshness::Watch => None,
         }
@@ -214,7 +214,7 @@ impl Held {
         if self.looked.elapsed() >= LOOK { self.take_published(options, pool, cancel) } else { Ok(()) }
     }
 
-    /// Counts files whose stamps differ although no event was received as surprises. Returns their number.
+    /// Records the files that changed without an event as surprises. Returns their number.
     pub(crate) fn note_surprises(&mut self, differing: &[Vec<u8>]) -> u64 {
         let mut found = 0;
         for path in differing {
@@ -362,7 +362,7 @@ impl Held {
     }
 }
 
-/// Returns the first path that is only in one of two scans, or has different types; `None` if there is none.
+/// Returns the first path that is only in one of two scans, or has different types; `None` if the scans are equal.
 fn first_difference(before: &Arc<Scan>, after: &Arc<Scan>) -> Option<Vec<u8>> {
     if Arc::ptr_eq(before, after) {
         return None;

@@ -52,7 +52,7 @@ pub(crate) struct State {
     closed: bool,
 }
 
-/// The entries below a directory at the time of the call, and what the index knows about them.
+/// The entries below a directory at the time of the call, with their state in the index.
 pub struct Listing {
     /// The scan and its warnings.
     pub scan: Arc<TreeScan>,
@@ -129,7 +129,7 @@ impl Index {
         self.current(pool, cancel).map(drop)
     }
 
-    /// Locks the state, updates it and stores its status; returns false if nothing can be known.
+    /// Locks the state, updates it and stores its status; returns false if the index cannot be used.
     fn current(&self, pool: &Pool, cancel: &CancelToken) -> Result<(MutexGuard<'_, State>, bool)> {
         let mut state = lock(&self.state, cancel)?;
         let started = Instant::now();
@@ -202,7 +202,7 @@ impl Index {
         self.note_status(&state);
     }
 
-    /// Updates everything to a moment after the call began; returns false if nothing can be known.
+    /// Updates everything to a moment after the call began; returns false if the index cannot be used.
     pub(crate) fn barrier(&self, state: &mut State, pool: &Pool, cancel: &CancelToken) -> Result<bool> {
         if state.closed || self.panics.load(Ordering::Relaxed) >= PANICS {
             state.held = None;
@@ -232,14 +232,14 @@ impl Index {
 
     fn why_plain(&self) -> Option<String> {
         Some(match self.panics.load(Ordering::Relaxed) {
-            PANICS.. => "reading files ended in a panic twice".into(),
-            _ if self.is_too_large() => "it is the user's home, or lies above it".into(),
+            PANICS.. => "indexing is disabled because it panicked twice".into(),
+            _ if self.is_too_large() => "it is the user's home directory or one of its parents".into(),
             _ => format!("{:?} cannot be read", self.root.to_string_lossy()),
         })
     }
 
-    /// The root of the system, the user's home and its parents are only walked if the caller asks for it, even if the
-    /// path leads there through a link.
+    /// Returns true for the root of the system and for the user's home directory and its parents, even through a link.
+    /// They are only indexed if the caller requests it.
     fn is_too_large(&self) -> bool {
         if self.options.build == BuildPolicy::Always {
             return false;

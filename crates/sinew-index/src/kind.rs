@@ -70,7 +70,7 @@ mod tests {
     fn kinds_match_those_of_the_engine() {
         check(b"", FileKind::Text);
         check(b"text\n", FileKind::Text);
-        check(b"\xFF text that is no UTF-8", FileKind::Text);
+        check(b"\xFF text that is not UTF-8", FileKind::Text);
         check(b"\xEF\xBB\xBFtext", FileKind::Text);
         check(b"\xEF\xBB\xBF\xFF", FileKind::Odd);
         check(b"\xEF\xBB\xBF\0", FileKind::Odd);

@@ -145,7 +145,7 @@ impl<R: ReadAt> PageReader<R> {
             if sum != checksum(text, self.file, number).to_le_bytes() {
                 return Err(io::Error::new(
                     io::ErrorKind::InvalidData,
-                    format!("page {number} of file {} is damaged: its checksum differs", self.file),
+                    format!("page {number} of file {} is damaged: the checksum does not match", self.file),
                 ));
             }
             content.extend_from_slice(text);
@@ -158,7 +158,7 @@ impl<R: ReadAt> PageReader<R> {
 
 /// Returns the error for untrusted bytes that are not a valid `part`.
 pub(crate) fn damaged(part: &str) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, format!("the index is damaged: {part} is out of its range"))
+    io::Error::new(io::ErrorKind::InvalidData, format!("the index is damaged: {part} is out of range"))
 }
 
 fn checksum(content: &[u8], file: u32, page: u32) -> u32 {

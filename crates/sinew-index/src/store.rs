@@ -119,10 +119,7 @@ impl Store {
             check_owner(part)?;
         }
         if !is_local(File::open(&folder)?.as_fd()) {
-            return Err(io::Error::new(
-                io::ErrorKind::Unsupported,
-                format!("{folder:?} is not on a disk of this machine"),
-            ));
+            return Err(io::Error::new(io::ErrorKind::Unsupported, format!("{folder:?} is not on a local disk")));
         }
         let use_lock = open_private(&folder.join(USE_LOCK), true)?;
         let use_lock = Locked::take(use_lock, FlockOperation::NonBlockingLockShared)?;
@@ -194,7 +191,7 @@ impl Store {
         let ours = self.write_lock.as_ref().ok_or(io::ErrorKind::PermissionDenied)?.0.metadata()?;
         let there = fs::symlink_metadata(self.folder.join(WRITE_LOCK))?;
         let same = (ours.dev(), ours.ino()) == (there.dev(), there.ino());
-        if same { Ok(()) } else { Err(io::Error::new(io::ErrorKind::NotFound, "the index was deleted and made anew")) }
+        if same { Ok(()) } else { Err(io::Error::new(io::ErrorKind::NotFound, "the index was deleted and recreated")) }
     }
 
     fn write(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
@@ -319,7 +316,7 @@ fn segment_name(number: u32) -> String {
 pub(crate) fn check_owner(folder: &Path) -> io::Result<()> {
     let found = fs::symlink_metadata(folder)?;
     let private = found.is_dir() && found.uid() == rustix::process::geteuid().as_raw() && found.mode() & 0o022 == 0;
-    let refused = || format!("{folder:?} is no folder that only this user may write to");
+    let refused = || format!("{folder:?} must be a folder that only the current user can write to");
     if private { Ok(()) } else { Err(io::Error::new(io::ErrorKind::PermissionDenied, refused())) }
 }
 
@@ -329,7 +326,7 @@ pub(crate) fn open_private(path: &Path, create: bool) -> io::Result<File> {
     options.read(true).write(create).create(create).truncate(false).mode(0o600);
     let file = options.custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32).open(path)?;
     if !file.metadata()?.is_file() {
-        return Err(io::Error::new(io::ErrorKind::InvalidData, format!("{path:?} is no file")));
+        return Err(io::Error::new(io::ErrorKind::InvalidData, format!("{path:?} is not a file")));
     }
     Ok(file)
 }

@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_files_are_kept() {
+    fn keeps_the_most_recent_files() {
         let mut recent = RecentFiles::default();
         let name = |file: usize| file.to_string().into_bytes();
         (0..10_000).for_each(|file| recent.add(&name(file)));
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn too_many_names_mean_everything_and_known_names_stay() {
+    fn too_many_names_mean_everything_but_known_names_are_kept() {
         let mut touched = Touched::default();
         (0..=MAX_NAMES).for_each(|file| touched.add_file(file.to_le_bytes().to_vec()));
         assert!(touched.all && touched.files.len() == MAX_NAMES);

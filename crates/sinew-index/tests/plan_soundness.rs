@@ -36,7 +36,7 @@ fn form(pattern: &str, syntax: Syntax) -> Hir {
         .case_insensitive(syntax.ignore_case)
         .build()
         .parse(&pattern)
-        .expect("the engine took it")
+        .expect("the engine accepted the pattern")
 }
 
 /// A small alphabet, so that texts and patterns match often: letters in both cases, the two characters that fold into
@@ -109,7 +109,7 @@ fn cases() -> impl Strategy<Value = Case> {
 }
 
 /// Checks that every match satisfies its plan. `indexed` returns the text as the index stores it.
-fn plan_law(case: Case, indexed: impl Fn(&[u8]) -> Vec<u8>) -> Result<(), TestCaseError> {
+fn check_plan(case: Case, indexed: impl Fn(&[u8]) -> Vec<u8>) -> Result<(), TestCaseError> {
     let (text, pattern, (from, length), ignore_case, multiline) = case;
     let syntax = Syntax { ignore_case, literal: false, multiline };
     let piece = piece(&text, from, length);
@@ -142,7 +142,7 @@ proptest! {
 
     #[test]
     fn every_match_satisfies_its_plan(case in cases()) {
-        plan_law(case, <[u8]>::to_vec)?;
+        check_plan(case, <[u8]>::to_vec)?;
     }
 }
 
@@ -164,7 +164,7 @@ fn the_check_fails_for_an_index_that_lost_text() {
     for (name, indexed) in faults {
         let config = ProptestConfig { cases: 2_500, failure_persistence: None, ..ProptestConfig::default() };
         let rng = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
-        let outcome = TestRunner::new_with_rng(config, rng).run(&cases(), |case| plan_law(case, indexed));
+        let outcome = TestRunner::new_with_rng(config, rng).run(&cases(), |case| check_plan(case, indexed));
         assert!(matches!(outcome, Err(TestError::Fail(..))), "{name}: {outcome:?}");
     }
 }

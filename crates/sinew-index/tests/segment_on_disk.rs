@@ -75,7 +75,7 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_are_refused_without_a_panic(bytes in prop::collection::vec(any::<u8>(), 0..9_000)) {
+    fn rejects_arbitrary_bytes_without_a_panic(bytes in prop::collection::vec(any::<u8>(), 0..9_000)) {
         prop_assert!(Segment::open(bytes, ID).is_err());
     }
 }
@@ -120,7 +120,7 @@ fn every_truncation_is_detected_or_harmless() {
 }
 
 #[test]
-fn a_segment_with_another_id_is_refused() {
+fn rejects_a_segment_with_another_id() {
     let (_, bytes) = sample();
     for id in [SegmentId { number: 4, ..ID }, SegmentId { index: [0; 16], ..ID }] {
         assert_eq!(Segment::open(bytes.clone(), id).map(drop).unwrap_err().kind(), ErrorKind::InvalidData);

@@ -1,20 +1,20 @@
-//! Times searches of a folder, plain and through a workspace whose index is built, and says how many files were opened.
+//! Measures searches of a directory, plain and through an indexed workspace, and prints how many files were opened.
 //!
 //! `cargo run --release -p sinew-search --example workspace -- FOLDER PATTERN…`
 #![allow(clippy::print_stdout, reason = "an example that reports")]
-#![cfg_attr(not(target_os = "linux"), expect(unused, reason = "workspaces are plain there"))]
+#![cfg_attr(not(target_os = "linux"), expect(unused, reason = "only Linux has an index"))]
 
 use std::time::{Duration, Instant};
 
 use sinew_base::{CancelToken, Result};
 use sinew_pool::Pool;
 
-/// How often each search is timed; the median counts.
+/// The number of times each search is measured; the median is printed.
 const RUNS: usize = 9;
 
 #[cfg(not(target_os = "linux"))]
 fn main() {
-    println!("workspaces are for Linux today");
+    println!("this example needs Linux: other systems have no index");
 }
 
 #[cfg(target_os = "linux")]

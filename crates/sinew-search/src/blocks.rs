@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_is_ruled_out_where_no_line_matches() {
+    fn rules_out_a_text_without_a_matching_line() {
         let mut blocks = Blocks::new();
         let lines = |count: usize| b"some line of text\n".repeat(count);
         let (long, short) = (lines(40_000), lines(3));
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn a_match_is_met_wherever_a_block_ends() {
+    fn finds_a_match_at_every_block_boundary() {
         let mut blocks = Blocks::new();
         let line = b"0123456789abcde\n".repeat(2 * BLOCK / 16);
         for at in (BLOCK - 40..BLOCK + 40).chain(2 * BLOCK - 40..2 * BLOCK - 6) {
@@ -151,13 +151,13 @@ mod tests {
     }
 
     #[test]
-    fn whoever_ends_the_search_is_heard() {
-        let mut asked = 0;
+    fn stops_when_the_search_ends() {
+        let mut calls = 0;
         let pattern = Pattern::lines("needle", Syntax::default(), Size::WHOLE).unwrap();
         let ended = Blocks::new().rule_out(&pattern.matcher, b"", &mut io::repeat(b'\n'), || {
-            asked += 1;
-            if asked < 9 { Ok(()) } else { Err(io::Error::other("over")) }
+            calls += 1;
+            if calls < 9 { Ok(()) } else { Err(io::Error::other("over")) }
         });
-        assert!(ended.is_err() && asked == 9);
+        assert!(ended.is_err() && calls == 9);
     }
 }

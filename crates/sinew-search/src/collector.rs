@@ -95,7 +95,7 @@ pub(crate) struct Collector<'a> {
     after_left: usize,
     /// The number of matching lines found so far.
     pub(crate) found: usize,
-    /// The position of the first NUL byte; `None` if there is none or the searcher did not look for one.
+    /// The position of the first NUL byte; `None` if no NUL byte was found or the searcher did not look for one.
     pub(crate) binary_at: Option<u64>,
     /// True if a row contains a NUL byte.
     pub(crate) shows_nul: bool,

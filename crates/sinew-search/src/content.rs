@@ -96,7 +96,7 @@ pub(crate) fn has_text(content: &[u8], pattern: &str, ignore_case: bool) -> Opti
 }
 
 pub(crate) fn has_match_with(pattern: &Pattern, content: &[u8]) -> bool {
-    pattern.matcher.is_match(content).expect("this engine has no error while it searches")
+    pattern.matcher.is_match(content).expect("this engine never fails")
 }
 
 pub(crate) fn search_with(pattern: &Pattern, content: &[u8], options: &SearchOptions) -> Result<SearchResult> {

@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn the_match_stays_visible() {
+    fn an_excerpt_contains_the_match() {
         check("0123456789", "5", 10, "0123456789");
         check("0123456789abcdef", "1", 10, "0123456...");
         check("0123456789abcdef", "f", 10, "...9abcdef");
@@ -88,7 +88,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_cut_line_has_the_width_and_shows_the_match(before in ".{0,60}", hit in ".{1,8}", after in ".{0,60}", width in 7usize..80) {
+        fn a_cut_line_has_the_width_and_contains_the_match(before in ".{0,60}", hit in ".{1,8}", after in ".{0,60}", width in 7usize..80) {
             let line = format!("{before}{hit}{after}");
             let shown = excerpt(&line, before.len()..before.len() + hit.len(), width);
             match shown {

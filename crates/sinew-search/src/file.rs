@@ -148,10 +148,11 @@ impl<'a> FileSearch<'a> {
         };
         match (outcome, binary_at) {
             (Outcome::TooLarge, _) => {
-                let limit = if self.job.collect.multiline { "as a multi-line search needs" } else { "a line of it" };
-                warnings.push(format!(
-                    "\"{name}\" was not searched to its end: it is too large to hold in memory, {limit}"
-                ));
+                let why = match self.job.collect.multiline {
+                    true => "it is too large for a multi-line search",
+                    false => "one of its lines does not fit in memory",
+                };
+                warnings.push(format!("\"{name}\" was not searched completely: {why}"));
             }
             (Outcome::Binary, Some(at)) if found > 0 => {
                 warnings.push(format!("\"{name}\" is binary: the search stopped at the NUL byte at {at}"));
@@ -161,7 +162,7 @@ impl<'a> FileSearch<'a> {
                 }
             }
             _ if self.job.named && (shows_nul || binary_at.is_some()) => {
-                warnings.push(format!("\"{name}\" is binary: it holds NUL bytes and was searched as text"));
+                warnings.push(format!("\"{name}\" is binary: it contains NUL bytes and was searched as text"));
             }
             _ => {}
         }

@@ -150,31 +150,31 @@ type RowLetters = (Weak<Scan>, Arc<[AtomicU32]>);
 #[cfg(target_os = "linux")]
 impl KeptLetters {
     fn of(&self, scan: &Arc<Scan>) -> Arc<[AtomicU32]> {
-        let mut kept = self.0.lock();
-        match &*kept {
+        let mut cached = self.0.lock();
+        match &*cached {
             Some((of, letters)) if std::ptr::eq(of.as_ptr(), Arc::as_ptr(scan)) => Arc::clone(letters),
             _ => {
                 let letters: Arc<[AtomicU32]> = std::iter::repeat_with(AtomicU32::default).take(scan.len()).collect();
-                *kept = Some((Arc::downgrade(scan), Arc::clone(&letters)));
+                *cached = Some((Arc::downgrade(scan), Arc::clone(&letters)));
                 letters
             }
         }
     }
 }
 
-/// Finds as [`fuzzy_find`] does, in the scan that `kept` returns, or in a fresh one if it returns `None`.
+/// Finds as [`fuzzy_find`] does, in the scan that `cached` returns, or in a fresh one if it returns `None`.
 #[cfg(target_os = "linux")]
 pub(crate) fn find_in(
     options: &FindOptions,
     letters: &KeptLetters,
     pool: &Pool,
     cancel: &CancelToken,
-    kept: impl FnOnce(&ScanOptions) -> Result<Option<Arc<Scan>>>,
+    cached: impl FnOnce(&ScanOptions) -> Result<Option<Arc<Scan>>>,
 ) -> Result<FindResult> {
     let found = || -> Result<FindResult> {
         cancel.check()?;
         let wanted = scan_options(options);
-        match kept(&wanted)? {
+        match cached(&wanted)? {
             Some(scan) => Ok(find(&scan, Some(&letters.of(&scan)), options, pool, cancel)?),
             None => Ok(find(&sinew_walk::scan(&wanted, pool, cancel)?, None, options, pool, cancel)?),
         }
@@ -331,11 +331,11 @@ fn rank(
 }
 
 /// Returns the letters of a row and caches them.
-fn letters_at(kept: &[AtomicU32], scan: &Scan, row: usize) -> u32 {
-    match kept[row].load(Ordering::Relaxed) {
+fn letters_at(cached: &[AtomicU32], scan: &Scan, row: usize) -> u32 {
+    match cached[row].load(Ordering::Relaxed) {
         0 => {
             let letters = letters_of(scan.get(row).bytes());
-            kept[row].store(letters, Ordering::Relaxed);
+            cached[row].store(letters, Ordering::Relaxed);
             letters
         }
         letters => letters,

@@ -227,16 +227,16 @@ pub fn glob_so_far(
     Ok((found, partial))
 }
 
-/// Finds as [`glob`] does, in the scan that `kept` returns, or in a fresh one if it returns `None`.
+/// Finds as [`glob`] does, in the scan that `cached` returns, or in a fresh one if it returns `None`.
 #[cfg(target_os = "linux")]
 pub(crate) fn glob_in(
     options: &GlobOptions,
     pool: &Pool,
     cancel: &CancelToken,
-    kept: impl FnOnce(&ScanOptions) -> Result<Option<Arc<Scan>>>,
+    cached: impl FnOnce(&ScanOptions) -> Result<Option<Arc<Scan>>>,
 ) -> Result<GlobResult> {
     let query = |wanted: &ScanOptions, matcher: &Matcher| {
-        if let Some(scan) = kept(&ScanOptions { detail: Detail::Path, ..wanted.clone() })? {
+        if let Some(scan) = cached(&ScanOptions { detail: Detail::Path, ..wanted.clone() })? {
             let rows = matcher.rows(&scan, options, pool, cancel)?;
             if wanted.detail == Detail::Path {
                 return Ok((scan, rows));
@@ -325,7 +325,7 @@ struct Matcher {
 impl Matcher {
     fn new(pattern: &str, roots: &[String], options: &GlobOptions) -> Matcher {
         let syntax = GlobSyntax { any_depth: options.recursive, dot: true };
-        // The path of a directory may contain braces, too, and is compared as it is.
+        // The path of a directory may contain braces, too, and is compared literally.
         let is_root = roots.iter().any(|root| root.contains('{') && pattern.contains(root.as_str()));
         let written = if is_root { Cow::Borrowed(pattern) } else { sinew_walk::literal_braces(pattern) };
         let globs = GlobSet::below(&written, syntax, roots);

@@ -353,13 +353,13 @@ impl<'a> Request<'a> {
     fn walked_tree(&self, pool: &Pool, cancel: &CancelToken, on_match: Option<OnMatch<'_>>) -> Result<GrepResult> {
         let walk = OrderedWalk::open_within(&self.scan, self.scope())?;
         let source = WalkedFiles { request: self, walk: &walk, accepted: self.accepted(walk.root()), cancel };
-        let mut answer = self.run(false, &source, pool, cancel, on_match)?;
-        let mut warnings = std::mem::take(&mut answer.walk_warnings);
+        let mut output = self.run(false, &source, pool, cancel, on_match)?;
+        let mut warnings = std::mem::take(&mut output.walk_warnings);
         // The warnings of directories after the last file are included only if that file was searched.
-        if answer.complete {
+        if output.complete {
             warnings.append(walk.take_warnings());
         }
-        Ok(self.result(answer, warnings.into_sentences()))
+        Ok(self.result(output, warnings.into_sentences()))
     }
 
     fn scanned_tree(
@@ -383,8 +383,8 @@ impl<'a> Request<'a> {
                 }
             },
         };
-        let answer = self.run(false, &source, pool, cancel, on_match)?;
-        Ok(self.result(answer, scan.warnings().to_vec()))
+        let output = self.run(false, &source, pool, cancel, on_match)?;
+        Ok(self.result(output, scan.warnings().to_vec()))
     }
 
     fn named_file(&self, pool: &Pool, cancel: &CancelToken, on_match: Option<OnMatch<'_>>) -> Result<GrepResult> {
@@ -398,8 +398,8 @@ impl<'a> Request<'a> {
             }
         };
         let source = ListedFiles { files: 1, next: AtomicUsize::new(0), visit };
-        let answer = self.run(true, &source, pool, cancel, on_match)?;
-        Ok(self.result(answer, Vec::new()))
+        let output = self.run(true, &source, pool, cancel, on_match)?;
+        Ok(self.result(output, Vec::new()))
     }
 
     fn run(
@@ -415,15 +415,15 @@ impl<'a> Request<'a> {
         search_in_order(&job, source, self.limits, pool, on_match)
     }
 
-    fn result(&self, answer: SearchOutput, walk: Vec<String>) -> GrepResult {
+    fn result(&self, output: SearchOutput, walk: Vec<String>) -> GrepResult {
         let mut warnings: Vec<String> = self.pattern.warning.iter().cloned().chain(walk).collect();
-        warnings.extend(answer.warnings);
+        warnings.extend(output.warnings);
         if warnings.len() > WARNINGS {
             let more = warnings.len() - WARNINGS;
             warnings.truncate(WARNINGS);
             warnings.push(format!("{more} more warnings"));
         }
-        GrepResult { warnings, ..answer.result }
+        GrepResult { warnings, ..output.result }
     }
 }
 

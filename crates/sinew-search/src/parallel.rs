@@ -138,7 +138,7 @@ pub(crate) enum Step<B, F> {
 /// Searches the files of `source` on all threads of `pool` and orders the results.
 ///
 /// # Errors
-/// Returns the abort of `job.cancel`, unless the result was complete before it.
+/// Returns an error if `job.cancel` is set before the result is complete.
 pub(crate) fn search_in_order<S: FileSource>(
     job: &Job<'_>,
     source: &S,
@@ -161,7 +161,7 @@ pub(crate) fn search_in_order<S: FileSource>(
             ahead: 0,
             idle: 0,
             limits,
-            answer: SearchOutput::default(),
+            output: SearchOutput::default(),
             on_match,
         }),
         turn: Condvar::new(),
@@ -176,7 +176,7 @@ pub(crate) fn search_in_order<S: FileSource>(
     if !complete && !stopped {
         job.cancel.check()?;
     }
-    Ok(SearchOutput { complete, ..state.answer })
+    Ok(SearchOutput { complete, ..state.output })
 }
 
 struct OrderedSearch<'j, 's, S> {
@@ -204,7 +204,7 @@ struct State<'a> {
     /// The number of waiting threads.
     idle: usize,
     limits: Limits,
-    answer: SearchOutput,
+    output: SearchOutput,
     on_match: Option<OnMatch<'a>>,
 }
 
@@ -309,8 +309,8 @@ impl<S: FileSource> OrderedSearch<'_, '_, S> {
 impl State<'_> {
     /// Adds the next files to the result; `Break` if it is complete.
     fn settle(&mut self, mut found: FileResults, job: &Job<'_>) -> ControlFlow<()> {
-        let answer = &mut self.answer;
-        let result = &mut answer.result;
+        let output = &mut self.output;
+        let result = &mut output.result;
         let Limits { skip, most } = self.limits;
         let rest = found.rows.len().saturating_sub(skip);
         self.limits.skip = skip.saturating_sub(found.rows.len());
@@ -324,8 +324,8 @@ impl State<'_> {
         result.skipped.binary = result.skipped.binary.saturating_add(found.skipped.binary + found.passed);
         result.skipped.too_large = result.skipped.too_large.saturating_add(found.skipped.too_large);
         result.skipped.unreadable = result.skipped.unreadable.saturating_add(found.skipped.unreadable);
-        answer.warnings.extend(found.warnings);
-        answer.walk_warnings.append(found.walk_warnings);
+        output.warnings.extend(found.warnings);
+        output.walk_warnings.append(found.walk_warnings);
         let cut;
         let rows = if skip == 0 && rest <= most {
             &found.rows

@@ -219,11 +219,11 @@ fn refuse(pattern: &str, built: &str, way_out: &str, error: &grep_regex::Error) 
     use grep_regex::ErrorKind as Kind;
     match error.kind() {
         Kind::NotAllowed(what) => Error::invalid(format!(
-            "pattern {} asks for the line break {what:?}, which is part of no line: set multiline: true",
+            "pattern {} contains the line break {what:?}, but lines are searched one by one: set multiline: true",
             quote(pattern)
         )),
         Kind::Banned(_) => Error::invalid(format!(
-            "pattern {} asks for a NUL byte, but files that hold one are skipped as binary",
+            "pattern {} contains a NUL byte, but files with NUL bytes are skipped as binary",
             quote(pattern)
         )),
         Kind::Regex(text) if text.contains("size limit") => Error::new(
@@ -250,8 +250,8 @@ fn diagnose(pattern: &str) -> Option<String> {
         Ok(_) => return None,
         Err(regex_syntax::Error::Parse(error)) => {
             let engine = match error.kind() {
-                Ast::UnsupportedLookAround => Some("look-around, which this engine does not have"),
-                Ast::UnsupportedBackreference => Some("a backreference, which this engine does not have"),
+                Ast::UnsupportedLookAround => Some("unsupported look-around"),
+                Ast::UnsupportedBackreference => Some("unsupported backreference"),
                 _ => None,
             };
             (error.kind().to_string(), error.span().start.offset, engine)
@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn braces_that_are_no_repetition_are_text() {
+    fn braces_that_are_not_a_repetition_are_literal() {
         reads_as("${platform}", Some("$\\{platform}"));
         reads_as("a{", Some("a\\{"));
         reads_as("{,}", Some("\\{,}"));
@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn braces_with_a_meaning_stay() {
+    fn keeps_valid_braces() {
         for pattern in
             [r"\b{start}x", r"\p{L}+", r"\x{41}", "a{2,}", "a{2}", "[{]", r"\{", r"\u{1F600}", "a{ 2 , 3 }", "}"]
         {
@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn states_are_made_as_they_are_met_and_match_the_same() {
+    fn a_lazily_built_automaton_has_the_same_matches() {
         use grep_matcher::Matcher;
         for text in ["spi_nor", "foo|bar", r"\.rs"] {
             assert_eq!(states_as_met(text, false), None, "{text}");
@@ -353,7 +353,7 @@ mod tests {
                 assert_eq!(all(&built), all(&ahead), "{pattern} {text}");
             }
         }
-        assert!(states_as_met("x", true).is_some(), "letters of both cases are no text");
+        assert!(states_as_met("x", true).is_some(), "a letter in both cases is not a literal");
     }
 
     #[track_caller]
@@ -364,7 +364,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_says_what_is_wrong_and_where() {
+    fn an_error_contains_the_reason_and_the_position() {
         let way_out = "(escape it with \\, or set literal: true to search the text as it is)";
         refuses("a(b", &format!("invalid regex \"a(b\": unclosed group at character 2 ('(') {way_out}"));
         refuses("é)", &format!("invalid regex \"é)\": unopened group at character 2 (')') {way_out}"));
@@ -382,15 +382,11 @@ mod tests {
         );
         refuses(
             "foo(?=bar)",
-            &format!(
-                "invalid regex \"foo(?=bar)\": look-around, which this engine does not have at character 4 ('(') {way_out}"
-            ),
+            &format!("invalid regex \"foo(?=bar)\": unsupported look-around at character 4 ('(') {way_out}"),
         );
         refuses(
             r"(a)\1",
-            &format!(
-                r#"invalid regex "(a)\1": a backreference, which this engine does not have at character 4 ('\\') {way_out}"#
-            ),
+            &format!(r#"invalid regex "(a)\1": unsupported backreference at character 4 ('\\') {way_out}"#),
         );
         refuses(
             r"\p{Foo}",
@@ -399,7 +395,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_names_no_option_that_the_call_lacks() {
+    fn an_error_suggests_only_options_that_exist() {
         for pattern in ["a(b", "[", r"\p{Foo}", "x{3,2}", "a(?=b)", "a\nb(", r"a\x00b(", "(?:\\w{1000}){1000}"] {
             let error = Pattern::text(pattern, false, false, Size::WHOLE).map(drop).unwrap_err();
             for option in ["literal", "multiline"] {
@@ -411,16 +407,16 @@ mod tests {
     }
 
     #[test]
-    fn what_can_never_match_is_refused() {
+    fn rejects_patterns_that_cannot_match() {
         refuses(
             "a\nb",
-            "pattern \"a\nb\" asks for the line break \"\\n\", which is part of no line: set multiline: true",
+            "pattern \"a\nb\" contains the line break \"\\n\", but lines are searched one by one: set multiline: true",
         );
-        refuses(r"a\x00b", "pattern \"a\\x00b\" asks for a NUL byte, but files that hold one are skipped as binary");
+        refuses(r"a\x00b", "pattern \"a\\x00b\" contains a NUL byte, but files with NUL bytes are skipped as binary");
     }
 
     #[test]
-    fn hostile_patterns_end_in_an_error() {
+    fn hostile_patterns_are_errors() {
         let deep = format!("{}a{}", "(".repeat(100_000), ")".repeat(100_000));
         assert_eq!(
             Pattern::lines(&deep, syntax(), Size::WHOLE).map(drop).unwrap_err().code(),
@@ -434,7 +430,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pattern_that_names_the_carriage_return_sees_it() {
+    fn a_pattern_with_a_carriage_return_matches_it() {
         let pattern = Pattern::lines(r"x\r$", syntax(), Size::WHOLE).unwrap();
         assert_eq!(pattern.terminator, LineTerminator::byte(b'\n'));
     }

@@ -9,15 +9,15 @@ use crate::content::{SearchOptions, SearchResult, has_match_with, has_text, in_h
 use crate::pattern::{Pattern, Size, Syntax};
 
 /// The maximum number of cached patterns.
-const KEPT: usize = 32;
+const MAX_PATTERNS: usize = 32;
 /// The maximum length of a cached pattern, in bytes.
-const MAX_KEPT_PATTERN: usize = 1 << 10;
+const MAX_PATTERN_LENGTH: usize = 1 << 10;
 
 /// The compiled patterns of recent calls: at most 32, each of at most some megabytes. Threads can share it.
 #[derive(Default)]
 pub struct Patterns {
     /// The most recent first.
-    kept: Mutex<Vec<(Key, Arc<Pattern>)>>,
+    cached: Mutex<Vec<(Key, Arc<Pattern>)>>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,31 +59,31 @@ impl Patterns {
         whole: bool,
         compile: impl Fn(Size) -> Result<Pattern>,
     ) -> Result<Arc<Pattern>> {
-        if pattern.len() > MAX_KEPT_PATTERN {
+        if pattern.len() > MAX_PATTERN_LENGTH {
             return Ok(Arc::new(compile(Size::WHOLE)?));
         }
-        let mut kept = self.kept.lock();
+        let mut cached = self.cached.lock();
         let same = |(key, _): &(Key, _)| key.whole == whole && key.syntax == syntax && key.pattern == pattern;
-        if let Some(at) = kept.iter().position(same) {
-            kept[..=at].rotate_right(1);
-            return Ok(Arc::clone(&kept[0].1));
+        if let Some(at) = cached.iter().position(same) {
+            cached[..=at].rotate_right(1);
+            return Ok(Arc::clone(&cached[0].1));
         }
-        drop(kept);
+        drop(cached);
         // If it exceeds the limits of cached patterns, the second attempt may succeed or reports the error.
         let Ok(compiled) = compile(Size::KEPT) else { return Ok(Arc::new(compile(Size::WHOLE)?)) };
         let compiled = Arc::new(compiled);
         let key = Key { pattern: pattern.to_string(), syntax, whole };
-        let mut kept = self.kept.lock();
-        kept.truncate(KEPT - 1);
-        kept.insert(0, (key, Arc::clone(&compiled)));
+        let mut cached = self.cached.lock();
+        cached.truncate(MAX_PATTERNS - 1);
+        cached.insert(0, (key, Arc::clone(&compiled)));
         Ok(compiled)
     }
 }
 
 impl std::fmt::Debug for Patterns {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let kept = self.kept.lock().len();
-        f.debug_struct("Patterns").field("kept", &kept).finish()
+        let cached = self.cached.lock().len();
+        f.debug_struct("Patterns").field("cached", &cached).finish()
     }
 }
 
@@ -91,25 +91,25 @@ impl std::fmt::Debug for Patterns {
 mod tests {
     use super::*;
 
-    fn kept(patterns: &Patterns) -> Vec<String> {
-        patterns.kept.lock().iter().map(|(key, _)| key.pattern.clone()).collect()
+    fn cached(patterns: &Patterns) -> Vec<String> {
+        patterns.cached.lock().iter().map(|(key, _)| key.pattern.clone()).collect()
     }
 
     #[test]
-    fn the_latest_patterns_are_kept() {
+    fn caches_the_most_recent_patterns() {
         let patterns = Patterns::default();
-        for n in 0..KEPT + 5 {
+        for n in 0..MAX_PATTERNS + 5 {
             assert_eq!(patterns.has_match(b"x7", &format!("x{n}$"), false, false), Ok(n == 7));
         }
-        assert_eq!(kept(&patterns).len(), KEPT);
+        assert_eq!(cached(&patterns).len(), MAX_PATTERNS);
         assert_eq!(patterns.has_match(b"x5", "x5$", false, false), Ok(true));
         assert_eq!(patterns.has_match(b"x6", "x6$", false, false), Ok(true));
         assert_eq!(patterns.has_match(b"x5", "x5$", false, false), Ok(true));
-        assert_eq!(kept(&patterns)[..2], ["x5$", "x6$"]);
+        assert_eq!(cached(&patterns)[..2], ["x5$", "x6$"]);
     }
 
     #[test]
-    fn what_makes_a_difference_is_told_apart() {
+    fn patterns_with_other_options_are_separate_entries() {
         let patterns = Patterns::default();
         let text = b"a\nB";
         assert_eq!(patterns.has_match(text, "^b", false, false), Ok(false));
@@ -120,15 +120,15 @@ mod tests {
         let options = SearchOptions { ignore_case: true, ..options };
         assert_eq!(patterns.search_content(text, &options).unwrap().match_count, 1);
         assert_eq!(patterns.search_content(text, &options).unwrap().match_count, 1);
-        assert_eq!(kept(&patterns).len(), 5);
+        assert_eq!(cached(&patterns).len(), 5);
     }
 
     #[test]
-    fn large_and_broken_patterns_are_not_kept() {
+    fn does_not_cache_large_and_invalid_patterns() {
         let patterns = Patterns::default();
         assert_eq!(patterns.has_match(b"x", r"\w{200}", false, false), Ok(false));
         assert!(patterns.has_match(b"x", "(", false, false).is_err());
-        assert_eq!(patterns.has_match(b"x", &"(x)".repeat(MAX_KEPT_PATTERN), false, false), Ok(false));
-        assert_eq!(kept(&patterns).len(), 0);
+        assert_eq!(patterns.has_match(b"x", &"(x)".repeat(MAX_PATTERN_LENGTH), false, false), Ok(false));
+        assert_eq!(cached(&patterns).len(), 0);
     }
 }

@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_in_use_near_or_committed_comes_sooner() {
+    fn used_near_and_committed_files_rank_higher() {
         let boost = Boost { current: Some("src/net/http.rs".into()), recent: vec!["docs/http.md".into()] };
         let mut uses = Uses::default();
         uses.note("lib/z.rs", PathUse::Edit, SystemTime::UNIX_EPOCH + HALF_LIFE);
@@ -203,14 +203,14 @@ mod tests {
     }
 
     #[test]
-    fn nothing_rises_above_the_name_that_was_asked_for() {
+    fn an_exact_name_stays_first() {
         let boost = Boost { current: None, recent: vec!["src/mainly.rs".into()] };
         let rows = [("src/main.rs", 50), ("src/mainly.rs", 50), ("main.rs", 40)];
         assert_eq!(order(&rows, "main.rs", &boost, &Uses::default()), ["main.rs", "src/main.rs", "src/mainly.rs"]);
     }
 
     #[test]
-    fn the_parts_together_are_no_more_than_an_ignored_entry_loses() {
+    fn all_points_together_do_not_exceed_the_penalty_of_ignored_entries() {
         let mut uses = Uses::default();
         let now = SystemTime::UNIX_EPOCH + HALF_LIFE;
         (0..1_000).for_each(|_| uses.note("src/a_test.rs", PathUse::Edit, now));
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn a_use_counts_half_after_three_days_and_the_newest_paths_are_kept() {
+    fn uses_decay_and_the_most_recent_paths_are_kept() {
         let mut uses = Uses::default();
         let day = |days: u64| SystemTime::UNIX_EPOCH + Duration::from_hours(24 * days);
         uses.note("a", PathUse::Pick, day(0));
@@ -235,7 +235,7 @@ mod tests {
     // On other systems an absolute path begins with a drive.
     #[cfg(unix)]
     #[test]
-    fn paths_are_told_from_those_of_elsewhere() {
+    fn returns_relative_paths_only_below_the_root() {
         let root = Path::new("/work");
         for (path, expected) in [
             ("a/b", Some("a/b")),

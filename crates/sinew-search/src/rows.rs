@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_come_out_as_they_went_in() {
+    fn rows_round_trip() {
         let rows = sample();
         let all: Vec<Row> = rows.iter().collect();
         assert_eq!(all.len(), rows.len());
@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cut_keeps_whole_rows() {
+    fn skipping_and_limiting_keeps_whole_rows() {
         let rows = sample();
         for (skip, take) in [(0, 3), (0, 1), (1, 1), (1, 5), (2, 1), (3, 1), (0, 0)] {
             let cut = rows.cut(skip, take);
@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn units_are_what_utf_16_counts() {
+    fn counts_utf_16_units() {
         let numbers = sample().into_columns().1;
         assert_eq!(&numbers[..3], [8, 7, 2]);
         assert_eq!(&numbers[9..11], [6, 4]);

@@ -22,10 +22,10 @@ pub(crate) fn file_type(name: &str) -> Result<Types> {
         close.sort();
         let close: Vec<String> = close.into_iter().take(PROPOSED).map(|(_, name)| name).collect();
         let hint = match close.is_empty() {
-            true => "see rg --type-list for those there are".to_string(),
-            false => format!("close names: {}", close.join(", ")),
+            true => "run rg --type-list to list all types".to_string(),
+            false => format!("similar types: {}", close.join(", ")),
         };
-        Error::invalid(format!("unknown type \"{name}\": {hint}"))
+        Error::invalid(format!("unknown type \"{name}\"; {hint}"))
     })
 }
 
@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn types_know_their_files() {
+    fn types_match_their_files() {
         let rust = file_type("rust").unwrap();
         assert!(rust.matched("src/a.rs", false).is_whitelist());
         assert!(rust.matched("src/a.c", false).is_ignore());
@@ -78,15 +78,15 @@ mod tests {
     #[track_caller]
     fn proposes(name: &str, expect: &str) {
         let error = file_type(name).map(drop).unwrap_err();
-        assert!(error.message().starts_with(&format!("unknown type \"{name}\": {expect}")), "{error}");
+        assert!(error.message().starts_with(&format!("unknown type \"{name}\"; {expect}")), "{error}");
     }
 
     #[test]
-    fn an_unknown_type_lists_close_names() {
-        proposes("rs", "close names: rust");
-        proposes("tsx", "close names: ts");
-        proposes("pyton", "close names: python");
-        proposes("javascript", "close names: java");
+    fn an_unknown_type_lists_similar_types() {
+        proposes("rs", "similar types: rust");
+        proposes("tsx", "similar types: ts");
+        proposes("pyton", "similar types: python");
+        proposes("javascript", "similar types: java");
         proposes("", "see rg --type-list");
         proposes("zzzzzzzzzz", "see rg --type-list");
         proposes(&"x".repeat(100_000), "see rg --type-list");

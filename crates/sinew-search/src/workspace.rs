@@ -119,12 +119,12 @@ impl Workspace {
         on_match: Option<OnMatch<'_>>,
     ) -> Result<GrepResult> {
         let options = GrepOptions { path: self.below(&options.path), ..options.clone() };
-        let kept = |scan: &ScanOptions| {
+        let cached = |scan: &ScanOptions| {
             let listing = self.listing(scan, pool, cancel)?;
             listing.iter().for_each(|listing| self.index().note_search(listing));
             Ok(listing)
         };
-        let (result, trace) = grep_in(&options, pool, cancel, kept, on_match)?;
+        let (result, trace) = grep_in(&options, pool, cancel, cached, on_match)?;
         *self.last.lock() = trace;
         Ok(result)
     }
@@ -168,7 +168,7 @@ impl Workspace {
         Ok(self.status())
     }
 
-    /// Indexes the files that the index does not know in their current state, so that later searches open few files.
+    /// Indexes every file that is not indexed in its current state, so that later searches open few files.
     /// Other calls can run at the same time.
     ///
     /// # Errors

@@ -90,7 +90,7 @@ impl Workspace {
     ) -> Result<GrepResult> {
         let options = GrepOptions { path: self.below(&options.path), cache: false, ..options.clone() };
         let found = crate::grep(&options, &ScanCache::default(), pool, cancel, on_match)?;
-        *self.last.lock() = GrepTrace { why: Some("this system has no index"), ..GrepTrace::default() };
+        *self.last.lock() = GrepTrace { why: Some("indexes are only supported on Linux"), ..GrepTrace::default() };
         Ok(found)
     }
 
@@ -141,7 +141,7 @@ impl Workspace {
     /// Returns the state after the last call.
     #[must_use]
     pub fn status(&self) -> WorkspaceStatus {
-        let reason = Some("an index is kept on Linux alone".to_string());
+        let reason = Some("indexes are only supported on Linux".to_string());
         let index = IndexStatus { state: IndexState::Plain, reason, ..IndexStatus::default() };
         WorkspaceStatus { index, last: self.last.lock().clone() }
     }

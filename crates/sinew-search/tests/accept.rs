@@ -1,7 +1,7 @@
-//! Files that a caller accepts once they are open, against links that change behind the walk.
+//! Tests the filter for opened files while links change after the walk.
 
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
+#![allow(clippy::unwrap_used, reason = "a failed test panics")]
 
 use std::fs::{self, File};
 use std::os::fd::AsRawFd;
@@ -16,7 +16,7 @@ use sinew_pool::Pool;
 use sinew_search::{Accept, GrepOptions, grep};
 use sinew_walk::{CachePolicy, ScanCache};
 
-/// The files in a folder that is searched, beside another one that is not to be read.
+/// Files in the searched directory (`in`) and in a directory next to it that must not be read (`out`).
 const FILES: [&str; 6] = ["in/a", "in/deep/er/b", "in/deep/er/c", "in/other/d", "out/er/b", "out/a"];
 
 fn place() -> (tempfile::TempDir, PathBuf) {
@@ -34,7 +34,8 @@ fn real(file: &File) -> PathBuf {
     fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd())).unwrap()
 }
 
-/// Lists the tree, lets `change` happen, and searches what was listed: the lines, and the files that were asked about.
+/// Lists the tree, applies `change` and searches the listed files. Returns the matching lines and the files that were
+/// checked individually.
 fn after(whole: bool, change: impl FnOnce(&Path)) -> (Vec<String>, Vec<String>) {
     let (_folder, path) = place();
     let below = path.join("in");
@@ -57,7 +58,8 @@ fn after(whole: bool, change: impl FnOnce(&Path)) -> (Vec<String>, Vec<String>) 
     (found.rows().map(|row| row.line.trim_start_matches("needle ").to_string()).collect(), asked)
 }
 
-/// `lines` are found whether the folder may be accepted whole or not; if so, only `asked` are asked about.
+/// Checks that the search finds `lines` with and without accepting the whole directory, and that only `asked` are
+/// checked individually if the directory is accepted.
 #[track_caller]
 fn check(change: impl Fn(&Path), lines: &[&str], asked: &[&str]) {
     let (found, each) = after(false, &change);
@@ -67,17 +69,17 @@ fn check(change: impl Fn(&Path), lines: &[&str], asked: &[&str]) {
 }
 
 #[test]
-fn a_folder_that_is_accepted_whole_is_asked_about_once_037() {
+fn checks_no_files_of_an_accepted_directory() {
     check(|_| (), &["in/a", "in/deep/er/b", "in/deep/er/c", "in/other/d"], &[]);
 }
 
 #[test]
-fn no_link_leads_out_of_a_folder_that_is_accepted_whole_037() {
+fn checks_files_behind_links_in_an_accepted_directory() {
     let put = |link: PathBuf, target: &str| {
         fs::rename(&link, link.with_extension("old")).unwrap();
         symlink(target, link).unwrap();
     };
-    // The former path of the file, of its directory, and further up; relative, absolute, and through the root itself.
+    // Replaces the file, its directory and their parents by links: relative, absolute, and through the root itself.
     check(|path| put(path.join("in/a"), "../out/a"), &["in/deep/er/b", "in/deep/er/c", "in/other/d"], &["in/a"]);
     let others = ["in/a", "in/other/d"];
     check(|path| put(path.join("in/deep/er"), "../../out/er"), &others, &["in/deep/er/b"]);
@@ -88,13 +90,13 @@ fn no_link_leads_out_of_a_folder_that_is_accepted_whole_037() {
         &["in/deep/er/b"],
     );
     check(|path| put(path.join("in"), "out"), &[], &["out/a", "out/er/b"]);
-    // A link that stays below is what it was.
+    // A link to another file of the directory is allowed.
     let stays = |path: &Path| put(path.join("in/a"), "other/d");
     check(stays, &["in/other/d", "in/deep/er/b", "in/deep/er/c", "in/other/d"], &["in/a"]);
 }
 
 #[test]
-fn a_file_that_is_gone_or_no_file_any_more_counts_as_before_037() {
+fn skips_deleted_and_moved_files_of_an_accepted_directory() {
     let gone = |path: &Path| fs::remove_file(path.join("in/a")).unwrap();
     check(gone, &["in/deep/er/b", "in/deep/er/c", "in/other/d"], &[]);
     let moved = |path: &Path| fs::rename(path.join("in/deep"), path.join("out/deep")).unwrap();

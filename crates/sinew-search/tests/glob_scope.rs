@@ -1,5 +1,5 @@
-//! A glob reads what its pattern can match, and finds what a look at the whole tree finds.
-#![allow(clippy::unwrap_used, reason = "a test may")]
+//! Tests that a glob only reads directories that can contain a match, and finds the same entries as a full scan.
+#![allow(clippy::unwrap_used, reason = "a failed test panics")]
 
 #[path = "../../sinew-walk/tests/tree/mod.rs"]
 mod tree;
@@ -51,7 +51,7 @@ fn paths(result: &GlobResult) -> Vec<String> {
 }
 
 #[test]
-fn a_part_of_the_tree_has_the_matches_of_the_whole() {
+fn a_partial_scan_finds_the_same_entries_as_a_full_scan() {
     let (pool, never) = (Pool::new("test", 2), CancelToken::never());
     for seed in seeds(7_000, 60) {
         let mut dice = Dice::new(seed);
@@ -74,7 +74,7 @@ fn a_part_of_the_tree_has_the_matches_of_the_whole() {
                 include_node_modules: dice.below(2) == 0,
                 ..GlobOptions::new(tree.path(), pattern(&mut dice))
             };
-            // A scan that is cached is one of the whole tree.
+            // With `cache`, the whole tree is scanned.
             let cached = GlobOptions { cache: true, ..options.clone() };
             let whole = glob(&cached, &ScanCache::default(), &pool, &never).map(|found| paths(&found));
             let part = glob(&options, &ScanCache::default(), &pool, &never).map(|found| paths(&found));
@@ -86,7 +86,7 @@ fn a_part_of_the_tree_has_the_matches_of_the_whole() {
 }
 
 #[test]
-fn a_search_within_globs_reads_the_same_files() {
+fn grep_with_globs_searches_the_same_files_as_with_a_full_scan() {
     let (pool, never) = (Pool::new("test", 2), CancelToken::never());
     for seed in seeds(8_000, 30) {
         let mut dice = Dice::new(seed);
@@ -117,14 +117,14 @@ fn a_search_within_globs_reads_the_same_files() {
 }
 
 #[test]
-fn only_what_can_match_is_read() {
+fn reads_only_directories_that_can_match() {
     let tree = Tree::new();
     for folder in ["", "src/", "src/deep/", "pk/", "pk/deep/", "docs/", "docs/a/b/c/", ".hidden/"] {
         for name in ["a.ts", "b.ts", "package.json"] {
             tree.file(&format!("{folder}{name}"), "");
         }
     }
-    // The number of entries that are kept at most, directories among them.
+    // `most` is the maximum number of scanned entries, including directories.
     for (pattern, recursive, matches, most) in [
         ("src/*.ts", true, 2, 3),
         ("src/a.ts", true, 1, 2),

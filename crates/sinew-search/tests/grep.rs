@@ -1,6 +1,6 @@
 //! Limits, order, streaming, cancellation, and files that cannot be searched.
 
-#![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
+#![allow(clippy::unwrap_used, reason = "a failed test panics")]
 
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -21,8 +21,7 @@ fn tree(files: &[(&str, &[u8])]) -> tempfile::TempDir {
     folder
 }
 
-/// The result, which is the same whether or not somebody wants the rows while the search goes on: then files are
-/// searched during the walk.
+/// Searches, and checks that the result is the same with a callback, for which files are searched during the walk.
 fn run(options: &GrepOptions) -> GrepResult {
     let (cache, pool, never) = (ScanCache::default(), Pool::new("test", 4), CancelToken::never());
     let result = grep(options, &cache, &pool, &never, None).unwrap();
@@ -31,7 +30,7 @@ fn run(options: &GrepOptions) -> GrepResult {
     result
 }
 
-/// `path:line:text` of each row.
+/// Formats each row as `path:line:text`.
 fn shown(result: &GrepResult) -> Vec<String> {
     result.rows().map(|row| format!("{}:{}:{}", row.path, row.line_number, row.line)).collect()
 }
@@ -43,7 +42,7 @@ fn fails(options: &GrepOptions, code: ErrorCode, expect: &str) {
 }
 
 #[test]
-fn rows_say_where_the_match_is() {
+fn rows_contain_the_position_of_the_match() {
     let folder = tree(&[("a", "hay\nä😀 x needle y\n".as_bytes())]);
     let result = run(&GrepOptions::new("needle", folder.path()));
     let row = result.rows().next().unwrap();
@@ -54,7 +53,7 @@ fn rows_say_where_the_match_is() {
 }
 
 #[test]
-fn a_named_file_keeps_its_name() {
+fn a_searched_file_is_reported_by_the_given_path() {
     let folder = tree(&[("a.txt", b"needle\n")]);
     let path = folder.path().join("a.txt");
     let name = path.to_str().unwrap().replace(std::path::MAIN_SEPARATOR, "/");
@@ -67,18 +66,18 @@ fn a_named_file_keeps_its_name() {
 
 #[cfg(unix)]
 #[test]
-fn a_link_as_root_is_followed() {
+fn follows_a_link_only_as_the_root() {
     let folder = tree(&[("real/a", b"needle\n")]);
     for (link, target) in [("dir", "real"), ("file", "real/a")] {
         std::os::unix::fs::symlink(folder.path().join(target), folder.path().join(link)).unwrap();
         assert_eq!(run(&GrepOptions::new("needle", folder.path().join(link))).total_matches, 1, "{link}");
     }
-    // Below the root none is: the file is found once.
+    // Links below the root are not followed, so the file is found once.
     assert_eq!(shown(&run(&GrepOptions::new("needle", folder.path()))), ["real/a:1:needle"]);
 }
 
 #[test]
-fn modes_name_and_count_files() {
+fn modes_list_and_count_files() {
     let folder = tree(&[("a", b"needle\nneedle\nhay needle\n"), ("b", b"hay\n"), ("c", b"needle\n")]);
     let count = run(&GrepOptions { mode: Mode::Count, context: Some(2), ..GrepOptions::new("needle", folder.path()) });
     let rows: Vec<_> = count.rows().map(|row| (row.path, row.line_number, row.line, row.match_count)).collect();
@@ -93,7 +92,7 @@ fn modes_name_and_count_files() {
 }
 
 #[test]
-fn a_limit_is_reached_only_where_there_is_more() {
+fn limit_reached_means_that_there_are_more_rows() {
     let folder = tree(&[("a", b"needle\nneedle\n"), ("b", b"needle\n"), ("c", b"hay\n")]);
     let at_most = |max_count: u32| {
         let result = run(&GrepOptions { max_count: Some(max_count), ..GrepOptions::new("needle", folder.path()) });
@@ -115,9 +114,9 @@ fn a_limit_stops_the_search() {
     assert_eq!((result.total_matches, result.files_searched, result.limit_reached), (5, 6, true));
 }
 
-/// Ignore files longer than 8 MiB are warnings, so that the result tells which folders were passed.
+/// Ignore files over 8 MiB cause warnings, which show which directories the walk has read.
 #[test]
-fn a_limit_stops_the_walk_and_warnings_end_with_it() {
+fn a_limit_stops_the_walk_and_drops_later_warnings() {
     let files: Vec<(String, Vec<u8>)> = (0..40).map(|n| (format!("d{n:02}/f"), b"needle\n".to_vec())).collect();
     let files: Vec<(&str, &[u8])> = files.iter().map(|(name, text)| (name.as_str(), text.as_slice())).collect();
     let folder = tree(&files);
@@ -138,7 +137,7 @@ fn a_limit_stops_the_walk_and_warnings_end_with_it() {
     }
 }
 
-/// Whether another thread finds the end before the last file has its rows must not show.
+/// The result must not depend on whether another thread reaches the end of the walk before the last file is searched.
 #[test]
 fn a_limit_in_the_last_file_ignores_everything_after_it() {
     let late = [b"hay\n".repeat(4 << 20), b"needle\n".to_vec()].concat();
@@ -155,7 +154,7 @@ fn a_limit_in_the_last_file_ignores_everything_after_it() {
     }
 }
 
-/// A thread that begins the second file before the rows of the first are known reads it further than it must.
+/// A thread that starts the second file before the first is searched may read more of it than necessary.
 #[test]
 fn reports_nothing_that_follows_the_last_row() {
     let late = [b"hay\n".repeat(4 << 20), b"needle\n".to_vec()].concat();
@@ -175,7 +174,7 @@ fn reports_nothing_that_follows_the_last_row() {
 }
 
 #[test]
-fn a_kept_scan_and_a_walk_give_the_same() {
+fn a_cached_scan_and_a_walk_have_the_same_result() {
     let files: Vec<(String, Vec<u8>)> =
         (0..200).map(|n| (format!("{}/{}/f{n}", n % 3, n % 7), b"needle\nhay\n".repeat(n % 4))).collect();
     let files: Vec<(&str, &[u8])> = files.iter().map(|(name, text)| (name.as_str(), text.as_slice())).collect();
@@ -209,7 +208,7 @@ fn overlapping_context_is_shown_once() {
 }
 
 #[test]
-fn the_last_row_of_a_file_keeps_its_context() {
+fn the_last_row_within_a_limit_keeps_its_context() {
     let folder = tree(&[("a", b"needle\nx\ny needle\nz\n")]);
     let options =
         GrepOptions { context: Some(3), max_count_per_file: Some(1), ..GrepOptions::new("needle", folder.path()) };
@@ -222,7 +221,7 @@ fn the_last_row_of_a_file_keeps_its_context() {
 }
 
 #[test]
-fn wide_lines_show_the_match() {
+fn cuts_wide_lines_around_the_match() {
     let line = format!("{}needle{}", "x".repeat(100_000), "y".repeat(100_000));
     let folder = tree(&[("a", line.as_bytes())]);
     let result =
@@ -234,14 +233,14 @@ fn wide_lines_show_the_match() {
 }
 
 #[test]
-fn each_match_of_several_lines_is_a_row() {
+fn each_multiline_match_is_one_row() {
     let folder = tree(&[("a", b"fn a() {\n}\nfn b() {\n}\nfn c() {} fn d() {\n}\n")]);
     let options = GrepOptions { multiline: true, ..GrepOptions::new(r"fn \w\(\) \{[^}]*\}", folder.path()) };
     assert_eq!(shown(&run(&options)), ["a:1:fn a() {\n}", "a:3:fn b() {\n}", "a:5:fn c() {} fn d() {\n}"]);
 }
 
 #[test]
-fn what_was_not_searched_is_said() {
+fn warns_about_binary_files_and_repaired_patterns() {
     let mut late = b"needle\n".repeat(20_000);
     late.extend(b"\0");
     let folder = tree(&[("binary", b"needle\0\n"), ("late", &late), ("text", b"hay\n")]);
@@ -260,8 +259,8 @@ fn what_was_not_searched_is_said() {
 
 #[cfg(unix)]
 #[test]
-fn the_answer_for_one_file_does_not_depend_on_another() {
-    // Both are read piece by piece, because a NUL byte lies behind what is looked at first.
+fn the_result_for_one_file_does_not_depend_on_another() {
+    // Both files are read in chunks, because their NUL byte is after the first read.
     let long_line = [&b"x".repeat(200_000)[..], b"\0"].concat();
     let late = [&b"filler of a line\n".repeat(5_000)[..], b"needle\0late\n"].concat();
     let place = tree(&[("long", &long_line), ("z/late", &late)]);
@@ -280,20 +279,20 @@ fn the_answer_for_one_file_does_not_depend_on_another() {
 }
 
 #[test]
-fn a_file_too_large_to_hold_is_said() {
+fn warns_about_files_too_large_for_a_multiline_search() {
     let folder = tree(&[]);
     let path = folder.path().join("hole");
     std::fs::File::create(&path).unwrap().set_len((1 << 30) + 1).unwrap();
     let result = run(&GrepOptions { multiline: true, ..GrepOptions::new("a\\nb", &path) });
     assert_eq!(result.skipped.too_large, 1);
     assert_eq!(result.warnings.len(), 1);
-    assert!(result.warnings[0].contains("too large to hold in memory"), "{:?}", result.warnings);
+    assert!(result.warnings[0].contains("too large for a multi-line search"), "{:?}", result.warnings);
 }
 
 #[cfg(unix)]
 #[test]
-fn an_unreadable_file_is_a_warning() {
-    // Also for root, who may read everything else: memory that belongs to nobody.
+fn warns_about_unreadable_files() {
+    // Unmapped memory is unreadable even for root.
     let path = std::path::Path::new("/proc/self/mem");
     if cfg!(target_os = "linux") {
         let result = run(&GrepOptions::new("needle", path));
@@ -317,7 +316,7 @@ fn pipes_and_devices_are_not_opened() {
 
 #[cfg(unix)]
 #[test]
-fn a_name_that_is_no_utf_8_is_searched() {
+fn searches_files_whose_name_is_not_utf_8() {
     use std::os::unix::ffi::OsStrExt;
     let folder = tree(&[]);
     std::fs::write(folder.path().join(std::ffi::OsStr::from_bytes(b"a\xff\nb")), "needle\n").unwrap();
@@ -325,21 +324,21 @@ fn a_name_that_is_no_utf_8_is_searched() {
 }
 
 #[test]
-fn what_cannot_be_attempted_is_an_error() {
+fn reports_missing_paths_unknown_types_and_invalid_patterns() {
     let folder = tree(&[]);
     let missing = folder.path().join("missing");
-    // In the system's words.
+    // The system's own message.
     let why = if cfg!(windows) { "File not found." } else { "No such file or directory" };
     let message = format!("grep: failed to read \"{}\": {why}", missing.display());
     fails(&GrepOptions::new("x", &missing), ErrorCode::NotFound, &message);
     let options = GrepOptions { file_type: Some("rs".into()), ..GrepOptions::new("x", folder.path()) };
-    fails(&options, ErrorCode::InvalidArgument, "grep: unknown type \"rs\": close names: rust, cs, hs, js, ps");
+    fails(&options, ErrorCode::InvalidArgument, "grep: unknown type \"rs\"; similar types: rust, cs, hs, js, ps");
     let message = "grep: invalid regex \"a(\": unclosed group at character 2 ('(') (escape it with \\, or set literal: true to search the text as it is)";
     fails(&GrepOptions::new("a(", folder.path()), ErrorCode::InvalidArgument, message);
 }
 
 #[test]
-fn a_glob_that_writes_a_dot_finds_hidden_files() {
+fn a_glob_with_a_leading_dot_finds_hidden_files() {
     let folder = tree(&[(".ci/.x/a", b"needle\n"), (".b", b"needle\n"), ("c", b"needle\n")]);
     let paths = |hidden, glob: &str| {
         let options = GrepOptions { hidden, glob: Some(glob.into()), ..GrepOptions::new("needle", folder.path()) };
@@ -352,7 +351,7 @@ fn a_glob_that_writes_a_dot_finds_hidden_files() {
 }
 
 #[test]
-fn modules_of_node_are_left_out_unless_named() {
+fn skips_node_modules_unless_named() {
     let folder = tree(&[("node_modules/m/a", b"needle\n"), ("b", b"needle\n")]);
     assert_eq!(run(&GrepOptions::new("needle", folder.path())).total_matches, 1);
     let by_path = GrepOptions::new("needle", folder.path().join("node_modules"));
@@ -362,7 +361,7 @@ fn modules_of_node_are_left_out_unless_named() {
 }
 
 #[test]
-fn rows_are_streamed_in_order_and_a_stop_ends_the_search() {
+fn streams_rows_in_order_until_the_callback_stops() {
     let files: Vec<(String, Vec<u8>)> = (0..500).map(|n| (format!("f{n:03}"), b"needle\nneedle\n".to_vec())).collect();
     let files: Vec<(&str, &[u8])> = files.iter().map(|(name, text)| (name.as_str(), text.as_slice())).collect();
     let folder = tree(&files);
@@ -388,7 +387,7 @@ fn rows_are_streamed_in_order_and_a_stop_ends_the_search() {
 }
 
 #[test]
-fn a_cancel_ends_the_search() {
+fn cancelling_ends_the_search() {
     let files: Vec<(String, Vec<u8>)> = (0..300).map(|n| (format!("f{n:03}"), b"needle\n".repeat(3))).collect();
     let files: Vec<(&str, &[u8])> = files.iter().map(|(name, text)| (name.as_str(), text.as_slice())).collect();
     let folder = tree(&files);

@@ -1,6 +1,6 @@
-//! Comparison with `rg --json`: the same matches, on trees made for the purpose and on generated ones.
+//! Compares matches with those of `rg --json`, on handwritten and generated trees.
 
-#![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
+#![allow(clippy::unwrap_used, reason = "a failed test panics")]
 
 mod oracle;
 
@@ -16,7 +16,7 @@ fn utf16(text: &str, big: bool) -> Vec<u8> {
     units.flat_map(|unit| if big { unit.to_be_bytes() } else { unit.to_le_bytes() }).collect()
 }
 
-/// A text with `needle` every so often, longer than the searcher's buffer.
+/// Returns a text longer than the searcher's buffer that contains `needle` at regular intervals.
 fn long(nul_at: Option<usize>) -> Vec<u8> {
     let mut text: Vec<u8> = (0..20_000)
         .flat_map(|n| format!("line {n} {}\n", if n % 997 == 0 { "needle" } else { "hay" }).into_bytes())
@@ -47,7 +47,7 @@ fn plain_lines() {
 }
 
 #[test]
-fn ends_of_lines() {
+fn line_ends() {
     let tree = Tree::new(&[
         ("crlf", b"needle\r\nhay needle\r\nneedle hay\r\n\r\nx needle"),
         ("mixed", b"needle\nneedle\r\nneedle\r"),
@@ -57,7 +57,7 @@ fn ends_of_lines() {
         agrees(&tree, &Case::new(pattern));
         agrees(&tree, &Case { multiline: true, ..Case::new(pattern) });
     }
-    // A pattern that names the carriage return is what rg searches for without --crlf.
+    // A pattern with a carriage return behaves as in rg without --crlf.
     for pattern in [r"needle\r$", r"\r"] {
         agrees(&tree, &Case { crlf: false, ..Case::new(pattern) });
     }
@@ -97,7 +97,7 @@ fn nul_bytes() {
     }
 }
 
-/// A text of up to a megabyte is read whole before it is searched.
+/// Texts of up to a megabyte are read completely before they are searched.
 #[test]
 fn texts_of_a_megabyte() {
     let mut files: Vec<(String, Vec<u8>)> = Vec::new();
@@ -168,7 +168,7 @@ fn large_files() {
 }
 
 #[test]
-fn matches_of_several_lines() {
+fn multiline_matches() {
     let tree = Tree::new(&[
         ("a", b"fn a() {\n  x\n}\nfn b() {\n}\n\nfn c() { fn d() {\n}}\n"),
         ("b", b"one\ntwo\nthree\nfour"),
@@ -190,7 +190,7 @@ fn matches_of_several_lines() {
 }
 
 #[test]
-fn types_and_globs_choose_files() {
+fn types_and_globs_select_files() {
     let tree = Tree::new(&[
         ("a.rs", b"needle\n"),
         ("b.js", b"needle\n"),
@@ -280,7 +280,7 @@ proptest! {
         agrees(&tree, &Case { ignore_case, before, after, ..Case::new(pattern) });
         agrees(&tree, &Case { ignore_case, per_file, ..Case::new(pattern) });
         agrees(&tree, &Case { multiline: true, ignore_case, before, after, ..Case::new(across) });
-        // No context here: rg shows some for an empty match behind the last line, and then drops that match.
+        // Without context, because rg prints context for an empty match after the last line but drops the match.
         agrees(&tree, &Case { multiline: true, ..Case::new(pattern) });
     }
 }

@@ -1,6 +1,7 @@
-//! Paths of Windows, as people write them: drives, other cases, verbatim ones, devices, long ones, junctions.
+//! Tests Windows paths in the forms that users write: drives, other case, verbatim prefixes, devices, long paths and
+//! junctions.
 #![cfg(windows)]
-#![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
+#![allow(clippy::unwrap_used, reason = "a failed test panics")]
 
 use std::path::Path;
 
@@ -31,7 +32,7 @@ impl Tree {
         self.folder.path().to_str().unwrap().to_string()
     }
 
-    /// A text of the table with this tree's folder in it.
+    /// Replaces the placeholders of the table by the paths of this tree.
     fn filled(&self, text: &Value) -> String {
         let root = self.root();
         let other =
@@ -77,7 +78,7 @@ const SEARCHES: [Search; 4] =
     [("glob", |path| globbed(path, "**/*.txt")), ("grep", grepped), ("scan", scanned), ("find", found)];
 
 #[test]
-fn a_folder_is_found_however_it_is_written() {
+fn accepts_every_spelling_of_a_directory() {
     let tree = Tree::new();
     for root in tree.rows("roots") {
         let path = tree.filled(root);
@@ -88,7 +89,7 @@ fn a_folder_is_found_however_it_is_written() {
 }
 
 #[test]
-fn a_file_is_found_once_however_it_is_written() {
+fn accepts_every_spelling_of_a_file() {
     let tree = Tree::new();
     for row in tree.rows("files") {
         let path = tree.filled(&row[0]);
@@ -99,13 +100,13 @@ fn a_file_is_found_once_however_it_is_written() {
 }
 
 #[test]
-fn what_is_no_folder_is_named() {
+fn errors_contain_the_path_that_is_not_a_directory() {
     let tree = Tree::new();
     for row in tree.rows("fails") {
         let path = tree.filled(row);
         for (name, search) in SEARCHES {
             let error = search(&path).expect_err(&format!("{name} {path}"));
-            // Some messages write a backslash twice, as code does.
+            // Some messages escape backslashes.
             let plain = |text: &str| text.split('\\').filter(|part| !part.is_empty()).collect::<Vec<_>>().join("/");
             assert!(plain(error.message()).contains(&plain(&path)), "{name} {path}: {error}");
         }
@@ -113,7 +114,7 @@ fn what_is_no_folder_is_named() {
 }
 
 #[test]
-fn patterns_begin_with_a_folder_however_it_is_written() {
+fn accepts_every_spelling_of_the_directory_in_a_pattern() {
     let tree = Tree::new();
     for row in tree.rows("patterns") {
         let pattern = tree.filled(&row[0]);
@@ -125,7 +126,7 @@ fn patterns_begin_with_a_folder_however_it_is_written() {
 }
 
 #[test]
-fn paths_longer_than_260_are_searched() {
+fn searches_paths_longer_than_260_characters() {
     let tree = Tree::new();
     let deep = ["a folder of twenty-six chars"; 12].join("\\");
     let long = format!(r"\\?\{}\{deep}", tree.root());
@@ -134,15 +135,15 @@ fn paths_longer_than_260_are_searched() {
     let name = format!("{}/deep.txt", deep.replace('\\', "/"));
     assert!(globbed(&tree.root(), "deep.txt").unwrap() == [name.clone()]);
     assert!(grepped(&tree.root()).unwrap().contains(&format!("{name}:1:one")));
-    // wine tells no facts of a folder by a long path.
+    // wine cannot read the metadata of a directory with a long path.
     if std::env::var_os("WINEPREFIX").is_none() {
         assert_eq!(scanned(&format!("{}\\{deep}", tree.root())).unwrap(), ["deep.txt"]);
     }
 }
 
-/// wine makes no junctions.
+/// Skipped on wine, which cannot create junctions.
 #[test]
-fn a_junction_is_entered_only_where_that_is_asked_for_and_once() {
+fn follows_a_junction_once_and_only_on_request() {
     if std::env::var_os("WINEPREFIX").is_some() {
         return;
     }

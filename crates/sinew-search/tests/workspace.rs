@@ -1,6 +1,6 @@
-//! The law of workspaces: after any change they give what the plain functions give, whatever they hold.
+//! Tests that a workspace returns the same as the plain functions after any change.
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
+#![allow(clippy::unwrap_used, reason = "a failed test panics")]
 
 #[path = "../../sinew-walk/tests/changes/mod.rs"]
 mod changes;
@@ -18,20 +18,20 @@ use sinew_search::WorkspaceOptions;
 use sinew_walk::Stamp;
 use tree::{Dice, seeds};
 
-/// One change after the other, each followed by questions; the index is built now and then.
+/// Makes random changes and compares some calls after each; builds the index now and then if `builds` is true.
 fn lock_step(seed: u64, steps: usize, around: bool, options: &WorkspaceOptions, builds: bool) {
     let mut dice = Dice::new(seed);
     let mut changes = Changes::new(around);
-    let deceit = std::env::var(DECEIT).ok();
-    let lying = (deceit.as_deref() == Some(LIES)).then(|| LyingRules::new(&changes));
-    let global = lying.as_ref().map_or_else(|| changes.global(), |rules| rules.path.clone());
+    let fault = std::env::var(FAULT).ok();
+    let unstamped = (fault.as_deref() == Some(STALE_STAMPS)).then(|| UnstampedRules::new(&changes));
+    let global = unstamped.as_ref().map_or_else(|| changes.global(), |rules| rules.path.clone());
     let pair = Pair::new(&changes.root(), &global, options.clone());
     for step in 0..steps {
         let change = changes.step(&mut dice);
         if step % 4 == 3 {
-            match &lying {
+            match &unstamped {
                 Some(rules) => rules.turn(),
-                None if deceit.is_some() => take_events(),
+                None if fault.is_some() => drop_events(),
                 None => {}
             }
         }
@@ -73,13 +73,13 @@ fn checks_folders_that_have_no_watch() {
     }
 }
 
-/// Set for a process whose laws have to fail; its value is what deceives the workspaces there.
-const DECEIT: &str = "SINEW_TEST_DECEIT";
-const LOST_EVENTS: &str = "events that get lost";
-const LIES: &str = "rules whose stamp lies";
+/// Set in a process whose tests have to fail; the value names the fault that is injected into its workspaces.
+const FAULT: &str = "SINEW_TEST_FAULT";
+const LOST_EVENTS: &str = "lost events";
+const STALE_STAMPS: &str = "stale stamps";
 
 /// Removes every event from the queues of this process, so that the workspaces miss the changes.
-fn take_events() {
+fn drop_events() {
     for entry in std::fs::read_dir("/proc/self/fd").unwrap() {
         let path = entry.unwrap().path();
         if std::fs::read_link(&path).is_ok_and(|what| what.to_string_lossy().contains("inotify")) {
@@ -91,24 +91,24 @@ fn take_events() {
     }
 }
 
-/// The user's own ignore file, with one rule. It changes by stores into a page that was stored into before: they leave the times
-/// of the file as they are.
-struct LyingRules {
+/// A global ignore file with one rule. It changes by stores into an already dirty page, which do not change the file's
+/// times.
+struct UnstampedRules {
     path: PathBuf,
     rule: *mut u8,
 }
 
-impl LyingRules {
-    fn new(changes: &Changes) -> LyingRules {
-        // The user's own rules hold in repositories.
+impl UnstampedRules {
+    fn new(changes: &Changes) -> UnstampedRules {
+        // The global ignore file only applies in repositories.
         std::fs::create_dir(changes.root().join(".git")).unwrap();
-        let path = changes.global().with_extension("lies");
+        let path = changes.global().with_extension("unstamped");
         std::fs::write(&path, "*\n").unwrap();
         let file = std::fs::File::options().read(true).write(true).open(&path).unwrap();
         let (protection, shared) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED);
         // SAFETY: nobody shortens the file, and the mapping stays until the process ends.
         let rule = unsafe { mmap(std::ptr::null_mut(), 2, protection, shared, &file, 0) }.unwrap().cast();
-        let rules = LyingRules { path, rule };
+        let rules = UnstampedRules { path, rule };
         rules.turn();
         while !Stamp::of_file(&file).unwrap().is_settled() {
             std::thread::yield_now();
@@ -116,18 +116,18 @@ impl LyingRules {
         rules
     }
 
-    /// Ignores everything, or nothing any more: the rule becomes a comment.
+    /// Turns the rule that ignores everything into a comment, or back.
     fn turn(&self) {
         // SAFETY: the byte lies in the mapping, which nobody else uses.
         unsafe { self.rule.write_volatile(if self.rule.read_volatile() == b'*' { b'#' } else { b'*' }) };
     }
 }
 
-/// Plays one law of this program in a process of its own that is deceived; returns its exit and what it wrote.
-fn play(law: &str, deceit: &str) -> (bool, String) {
+/// Runs one test of this program in another process with an injected fault; returns whether it passed, and its output.
+fn run_with_fault(test: &str, fault: &str) -> (bool, String) {
     let output = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", law])
-        .env(DECEIT, deceit)
+        .args(["--exact", test])
+        .env(FAULT, fault)
         .env_remove("SINEW_LAW_RUNS")
         .output()
         .unwrap();
@@ -135,9 +135,9 @@ fn play(law: &str, deceit: &str) -> (bool, String) {
 }
 
 #[track_caller]
-fn is_broken(law: &str, deceit: &str) {
-    let (passed, text) = play(law, deceit);
-    assert!(!passed && text.contains("assertion `left == right` failed"), "{law} saw no {deceit}: {text}");
+fn fails_with(test: &str, fault: &str) {
+    let (passed, text) = run_with_fault(test, fault);
+    assert!(!passed && text.contains("assertion `left == right` failed"), "{test} did not detect {fault}: {text}");
 }
 
 const WATCHED_TREE: &str = "a_watched_tree_matches_the_plain_search";
@@ -146,17 +146,17 @@ const SWEPT_INDEX: &str = "a_swept_index_matches_the_plain_search";
 
 #[test]
 fn the_comparison_fails_when_events_are_lost() {
-    for law in [WATCHED_TREE, WATCHED_INDEX] {
-        is_broken(law, LOST_EVENTS);
+    for test in [WATCHED_TREE, WATCHED_INDEX] {
+        fails_with(test, LOST_EVENTS);
     }
-    // This one asks for no events.
-    let (passed, text) = play(SWEPT_INDEX, LOST_EVENTS);
+    // A swept index does not use events.
+    let (passed, text) = run_with_fault(SWEPT_INDEX, LOST_EVENTS);
     assert!(passed, "{text}");
 }
 
 #[test]
 fn the_comparison_fails_when_ignore_file_stamps_are_wrong() {
-    for law in [WATCHED_TREE, WATCHED_INDEX, SWEPT_INDEX] {
-        is_broken(law, LIES);
+    for test in [WATCHED_TREE, WATCHED_INDEX, SWEPT_INDEX] {
+        fails_with(test, STALE_STAMPS);
     }
 }

@@ -1,6 +1,6 @@
-//! Changes that are hard to see, one by one, each followed by a search.
+//! Tests that a search sees changes that are hard to detect.
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
+#![allow(clippy::unwrap_used, reason = "a failed test panics")]
 
 mod pair;
 #[path = "../../sinew-walk/tests/tree/mod.rs"]
@@ -15,7 +15,7 @@ use rustix::fs::{CWD, RenameFlags, renameat_with};
 use sinew_base::{CancelHandle, CancelToken};
 use sinew_search::{GrepOptions, WorkspaceOptions};
 
-/// A tree of some files, watched and indexed.
+/// Creates a tree of some files and indexes it.
 fn indexed(place: &Path, options: WorkspaceOptions) -> Pair {
     let root = place.join("root");
     for (path, text) in [("a/one", "hay\n"), ("a/two", "hay\n"), ("b/c/three", "hay\n"), ("four", "a needle\n")] {
@@ -27,7 +27,7 @@ fn indexed(place: &Path, options: WorkspaceOptions) -> Pair {
     pair
 }
 
-/// Makes one change and searches; `expect` are the files that hold a needle then.
+/// Makes one change and searches; `expect` are the files that contain a needle afterwards.
 #[track_caller]
 fn check(change: impl Fn(&Path), expect: &[&str]) {
     for sweep in [false, true] {
@@ -36,7 +36,7 @@ fn check(change: impl Fn(&Path), expect: &[&str]) {
         assert_eq!(pair.files("needle", "before"), ["four"], "sweep {sweep}");
         change(&place.path().join("root"));
         assert_eq!(pair.files("needle", "after"), expect, "sweep {sweep}");
-        // The state after a change is known as well as the state before it.
+        // The state after the change can be indexed, too.
         pair.build();
         assert_eq!(pair.files("needle", "indexed"), expect, "sweep {sweep}");
     }
@@ -53,7 +53,7 @@ fn sees_changes_of_content() {
     check(|root| fs::write(root.join("four"), "").unwrap(), &[]);
     check(
         |root| {
-            // Of the same size, and with the time of before.
+            // Keeps the size and the modification time.
             let file = root.join("four");
             let before = fs::metadata(&file).unwrap().modified().unwrap();
             fs::write(&file, "an eedle\n").unwrap();
@@ -120,7 +120,7 @@ fn sees_writes_through_a_hard_link() {
     );
     check(
         |root| {
-            // The new name comes with a folder.
+            // The new name arrives with its directory.
             let outside = root.parent().unwrap().join("outside");
             fs::create_dir(&outside).unwrap();
             fs::hard_link(root.join("a/one"), outside.join("link")).unwrap();
@@ -137,7 +137,7 @@ fn sees_a_write_through_a_memory_mapping() {
         |root| {
             let file = fs::File::options().read(true).write(true).open(root.join("a/one")).unwrap();
             file.set_len(6).unwrap();
-            // SAFETY: the file has as many bytes, nobody shortens it, and the mapping is not used after its end.
+            // SAFETY: the file is long enough, nobody shortens it, and the mapping is not used after it is unmapped.
             unsafe {
                 let map = rustix::mm::mmap(
                     std::ptr::null_mut(),
@@ -197,7 +197,7 @@ fn a_queue_overflow_rechecks_everything() {
     fs::write(root.join("b/c/three"), "needle").unwrap();
     let queued: usize = fs::read_to_string("/proc/sys/fs/inotify/max_queued_events").unwrap().trim().parse().unwrap();
     let files = ["a/one", "a/two"].map(|path| fs::File::options().write(true).open(root.join(path)).unwrap());
-    // Equal events that follow each other are one.
+    // The system merges equal consecutive events, so two files alternate.
     for _ in 0..=queued / 2 {
         files.iter().for_each(|file| file.set_modified(std::time::SystemTime::UNIX_EPOCH).unwrap());
     }
@@ -221,7 +221,7 @@ fn rechecks_a_folder_that_gets_its_watch_late() {
     while !sinew_walk::Stamp::of_file(&file).unwrap().is_settled() {
         std::thread::yield_now();
     }
-    // The root has a watch, and one of the two folders.
+    // Two watches: the root and one of the two directories.
     let options = WorkspaceOptions { max_watches: Some(2), ..WorkspaceOptions::default() };
     let pair = Pair::new(&root, &place.path().join("global"), options);
     pair.build();

@@ -1,6 +1,6 @@
 //! Properties of workspaces that the random comparison does not cover: options, limits, formats and extreme trees.
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
+#![allow(clippy::unwrap_used, reason = "a failed test panics")]
 
 mod pair;
 #[path = "../../sinew-walk/tests/tree/mod.rs"]
@@ -13,7 +13,7 @@ use pair::Pair;
 use sinew_base::CancelToken;
 use sinew_search::{GrepOptions, Mode, WorkspaceOptions, Workspaces};
 
-/// A tree of texts, some of them large, with an index in a folder beside it.
+/// Creates and indexes a tree of texts, some of them large, with the index in a directory next to it.
 fn indexed(place: &Path) -> Pair {
     let root = place.join("root");
     fs::create_dir_all(root.join("ignored")).unwrap();
@@ -57,7 +57,7 @@ fn walks_and_reports_why_the_index_was_not_used() {
         pair.workspace.status().last.why
     };
     assert_eq!(why(GrepOptions::new("needle", "")), None);
-    let walked = Some("the index does not hold these files");
+    let walked = Some("the index does not contain these files");
     assert_eq!(why(GrepOptions { gitignore: false, ..GrepOptions::new("needle", "") }), walked);
     assert_eq!(why(GrepOptions::new("needle", "ignored")), walked);
     assert_eq!(why(GrepOptions::new("needle", "late")), Some("the path is a file"));
@@ -162,7 +162,7 @@ fn finds_matches_among_empty_files_and_in_one_long_line() {
     ask("built");
 }
 
-/// Makes folders in each other, `levels` of them, with a file in the last; deeper than a path may be long.
+/// Creates `levels` nested directories with a file in the last one; its path is longer than the system allows.
 fn nest(root: &Path, levels: usize) {
     use rustix::fs::{CWD, Mode, OFlags, mkdirat, openat};
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
@@ -175,7 +175,7 @@ fn nest(root: &Path, levels: usize) {
     rustix::io::write(&file, b"a needle in the depth\n").unwrap();
 }
 
-/// Removes what [`nest`] made: whoever does that level by level has all of them open.
+/// Removes the directories of [`nest`] without opening all levels at once.
 fn unnest(root: &Path) {
     let (first, second, aside) = (root.join("d"), root.join("d/d"), root.join("aside"));
     while fs::rename(&second, &aside).is_ok() {
@@ -184,7 +184,7 @@ fn unnest(root: &Path) {
     }
 }
 
-/// `SINEW_WHOLE_SIZES` makes them as large as the documented limits, which needs some minutes and 2 GB of disk.
+/// With `SINEW_WHOLE_SIZES` set, the tree is as large as the documented limits: needs some minutes and 2 GB of disk.
 #[test]
 fn finds_every_match_in_extreme_trees_and_contents() {
     let size = |whole: usize, part: usize| if std::env::var_os("SINEW_WHOLE_SIZES").is_some() { whole } else { part };

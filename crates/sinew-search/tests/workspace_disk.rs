@@ -1,6 +1,6 @@
-//! The index on disk: whatever becomes of it, answers are those of the plain search.
+//! Tests that results are those of the plain search, no matter what happens to the index on disk.
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
+#![allow(clippy::unwrap_used, reason = "a failed test panics")]
 
 #[path = "../../sinew-walk/tests/changes/mod.rs"]
 mod changes;
@@ -23,7 +23,7 @@ fn cached(cache: &Path) -> WorkspaceOptions {
     WorkspaceOptions { cache: Some(cache.to_path_buf()), ..WorkspaceOptions::default() }
 }
 
-/// Every file below a folder, by path.
+/// Returns every file below a directory.
 fn files(folder: &Path) -> Vec<PathBuf> {
     let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
     let mut all: Vec<PathBuf> = entries
@@ -36,7 +36,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     all
 }
 
-/// Flips a bit of a file, cuts it off or deletes it.
+/// Flips a bit of a file, truncates it or deletes it.
 fn damage(cache: &Path, dice: &mut Dice) {
     let files = files(cache);
     if files.is_empty() {
@@ -61,7 +61,7 @@ fn survives_reopening_damage_sharing_and_deletion() {
     for seed in 400..402 {
         let mut dice = Dice::new(seed);
         let mut changes = Changes::new(false);
-        // In memory, where that is possible: each build waits for the disk several times.
+        // In memory if possible, because each build waits for the disk several times.
         let cache = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
         let open = || Pair::new(&changes_root(cache.path()), &cache.path().join("global"), cached(cache.path()));
         symlink(changes.root(), changes_root(cache.path())).unwrap();
@@ -69,7 +69,7 @@ fn survives_reopening_damage_sharing_and_deletion() {
         for step in 0..24 {
             let one = dice.below(2);
             let action = dice.below(12);
-            // No process sees the following changes.
+            // Closes one workspace, so that it does not see the following change.
             if action < 4 {
                 pairs[one] = None;
             }
@@ -85,7 +85,7 @@ fn survives_reopening_damage_sharing_and_deletion() {
     }
 }
 
-/// A change of the root, and the files that hold a needle then.
+/// A change of the root, and the files that contain a needle afterwards.
 type Step = (fn(&Path), &'static [&'static str]);
 
 #[test]
@@ -117,7 +117,7 @@ fn changes_root(place: &Path) -> PathBuf {
     place.join("root")
 }
 
-/// This crate's own sources: files that nobody changes and that are old enough to be known by their stamps.
+/// Returns this crate's sources: nobody changes them, and they are old enough for their stamps to be settled.
 fn sources() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("src")
 }
@@ -152,7 +152,7 @@ fn stores_the_index_only_in_a_private_folder() {
     let persisted = || {
         let pair = Pair::new(&sources(), &global, cached(cache.path()));
         pair.build();
-        pair.files("StopOnPanic", "where the index may lie or not");
+        pair.files("StopOnPanic", "in an allowed folder or not");
         pair.workspace.status().index.persisted
     };
     assert!(persisted());
@@ -187,7 +187,7 @@ fn never_writes_secrets_to_the_cache() {
     assert_eq!(pair.files("qzjxvkq", "secrets are searched"), [".env", "key.pem"]);
     let bytes: Vec<u8> = files(&cache.path().join("index")).iter().flat_map(|file| fs::read(file).unwrap()).collect();
     assert!(bytes.windows(5).any(|window| window == b"plain"), "the index is there");
-    // Words, because three bytes may be part of any number.
+    // Whole words, because three bytes may occur in any number.
     for secret in [&b"qzjxvkq"[..], b"wvxzqjk", b"ignored/", b"node_modules"] {
         assert!(!bytes.windows(secret.len()).any(|window| window == secret), "{:?}", String::from_utf8_lossy(secret));
     }
@@ -195,7 +195,7 @@ fn never_writes_secrets_to_the_cache() {
 
 const CHILD: &str = "SINEW_TEST_INDEX_CHILD";
 
-/// The body of the process that is killed; nothing where it is run as a test.
+/// Runs in the process that is killed; does nothing as a normal test.
 #[test]
 fn child_that_builds_until_it_is_killed() {
     let Some(place) = std::env::var_os(CHILD).map(PathBuf::from) else { return };
@@ -225,7 +225,7 @@ fn a_killed_build_leaves_an_index_that_opens() {
             .unwrap();
         let lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
         let builds = lines.filter(|line| line.starts_with("built")).take(1 + dice.below(12)).count();
-        // Somewhere in the build that follows.
+        // Kills it at an arbitrary point of the next build.
         child.kill().unwrap();
         child.wait().unwrap();
         assert!(builds > 0);
@@ -234,7 +234,7 @@ fn a_killed_build_leaves_an_index_that_opens() {
         let story = format!("after kill {round}");
         pair.files("needle 1", &story);
         let status = pair.workspace.status().index;
-        assert!(status.persisted && status.writer, "the locks of the dead are free: {status:?}");
+        assert!(status.persisted && status.writer, "the locks of the killed process are free: {status:?}");
         fs::write(place.path().join("root/f0"), format!("needle {round} anew\n")).unwrap();
         pair.build();
         assert_eq!(pair.files(&format!("needle {round} anew"), &story), ["f0"]);
@@ -265,10 +265,10 @@ fn a_reader_adopts_published_segments_and_becomes_the_writer() {
     };
     assert_eq!((status(&first).0, status(&second).0), (true, false));
     if !first.workspace.status().index.persisted {
-        // The temporary folder lies on a file system whose locks are not trusted.
+        // The temporary directory is on a file system whose locks are not trusted.
         return;
     }
-    // A time that is not settled yet proves nothing to another process.
+    // Another process does not accept stamps that are not settled yet.
     for file in ["a", "b", "c"] {
         let file = fs::File::open(root.join(file)).unwrap();
         while !sinew_walk::Stamp::of_file(&file).unwrap().is_settled() {

@@ -1,5 +1,5 @@
-//! The promises of a workspace that hold on every system, also where no index is kept.
-#![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
+//! Tests the guarantees of a workspace on every system, with or without an index.
+#![allow(clippy::unwrap_used, reason = "a failed test panics")]
 
 use std::fs;
 
@@ -8,7 +8,7 @@ use sinew_pool::Pool;
 use sinew_search::{GrepOptions, Mode, WorkspaceOptions, Workspaces};
 
 #[test]
-fn indexes_on_linux_and_walks_with_a_reason_elsewhere() {
+fn indexes_on_linux_and_reports_why_it_walks_elsewhere() {
     let place = tempfile::tempdir().unwrap();
     for (name, text) in [("one", "hay\n"), ("two", "a needle\n")] {
         fs::write(place.path().join(name), text).unwrap();
@@ -26,7 +26,7 @@ fn indexes_on_linux_and_walks_with_a_reason_elsewhere() {
     assert_eq!(files(), ["one", "two"]);
     assert_eq!(status.index.files, if cfg!(target_os = "linux") { 2 } else { 0 }, "{status:?}");
     if !cfg!(target_os = "linux") {
-        assert_eq!(status.index.reason.as_deref(), Some("an index is kept on Linux alone"));
-        assert_eq!(workspace.status().last.why, Some("this system has no index"));
+        assert_eq!(status.index.reason.as_deref(), Some("indexes are only supported on Linux"));
+        assert_eq!(workspace.status().last.why, Some("indexes are only supported on Linux"));
     }
 }

@@ -1,6 +1,6 @@
-//! Calls to the system that fail, one after the other: the index on disk is lost at most, an answer never.
+//! Tests that a failing system call never changes a result; at worst the index on disk is lost.
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
+#![allow(clippy::unwrap_used, reason = "a failed test panics")]
 
 mod pair;
 #[path = "../../sinew-walk/tests/tree/mod.rs"]
@@ -16,8 +16,8 @@ use tree::seeds;
 
 const CHILD: &str = "SINEW_TEST_FAULTY_CHILD";
 
-/// The faults that strace makes of a call: an error instead of it, or a success that it was not. The latter is a disk that
-/// forgets what was written, or a read that brings other bytes.
+/// The faults that strace injects into a call: an error, or a false success, such as a disk that loses written data or
+/// a read that returns other bytes.
 const FAULTS: &[&str] = &[
     "all:error=ENOSPC",
     "all:error=EIO",
@@ -35,8 +35,8 @@ fn open(place: &Path) -> Pair {
     Pair::new(&place.join("root"), &place.join("global"), options)
 }
 
-/// The body of the process whose calls fail; nothing where it is run as a test. It publishes two segments, opens them again as
-/// another process would, and compares each answer with the plain one.
+/// Runs in the process whose calls fail; does nothing as a normal test. Publishes two segments, opens them again as
+/// another process would, and compares each result with that of the plain search.
 #[test]
 fn child_whose_calls_fail() {
     let Some(place) = std::env::var_os(CHILD).map(PathBuf::from) else { return };
@@ -51,7 +51,7 @@ fn child_whose_calls_fail() {
     println!("all answers were right");
 }
 
-/// A tree whose files are known by their stamps, and an empty cache.
+/// Creates a small tree.
 fn make_place(place: &Path) {
     fs::create_dir_all(place.join("root")).unwrap();
     for (name, text) in [("straw", "straw\n"), ("hay", "hay\n")] {
@@ -59,12 +59,12 @@ fn make_place(place: &Path) {
     }
 }
 
-/// Plays the child with one fault at the call `number` of those that touch the index; returns the calls that strace saw.
+/// Runs the child with a fault in call `number` of those that access the index; returns the calls that strace logged.
 fn play(fault: &str, number: usize, story: &str) -> String {
     // In memory if possible, since flushing to a disk is slow.
     let place = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
     make_place(place.path());
-    // Opened once for its names, which depend on the root alone; then its content goes.
+    // Opened once to find out the file names, which depend only on the root; then the content is deleted.
     open(place.path()).files("hay", "as it is");
     let cache = place.path().join("cache");
     let mut below = fs::read_dir(cache.join("index/1")).unwrap().map(|entry| entry.unwrap().path());
@@ -89,7 +89,7 @@ fn play(fault: &str, number: usize, story: &str) -> String {
     let errors = String::from_utf8_lossy(&output.stderr);
     let calls = fs::read_to_string(&log).unwrap();
     assert!(output.status.success() && said.contains("all answers were right"), "{story}: {said}\n{errors}\n{calls}");
-    // The next process, which the system serves again.
+    // The next process, in which no call fails.
     let next = open(place.path());
     assert_eq!(next.files("needle", story), ["f0", "f1"]);
     next.build();
@@ -111,7 +111,7 @@ fn failing_system_calls_do_not_change_the_answer() {
             let fault = FAULTS[(kind + number) % FAULTS.len()];
             let calls = play(fault, number, &format!("{fault} at call {number}"));
             let injected = calls.lines().any(|line| line.ends_with("(INJECTED)"));
-            // Faults of one kind of call come sooner to their end than those of all.
+            // A fault for a single kind of call runs out of calls earlier than one for all kinds.
             if fault.starts_with("all") && !injected {
                 break;
             }

@@ -1,6 +1,6 @@
-//! The memory of a workspace: a program of its own, because all that the process has counts.
+//! Tests the memory of a workspace. A separate test program, because it measures the whole process.
 #![cfg(all(target_os = "linux", target_env = "gnu"))]
-#![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
+#![allow(clippy::unwrap_used, reason = "a failed test panics")]
 
 use std::fmt::Write;
 use std::fs;
@@ -9,14 +9,14 @@ use sinew_base::CancelToken;
 use sinew_pool::Pool;
 use sinew_search::{GrepOptions, WorkspaceOptions, Workspaces};
 
-/// The bytes of this process that are not of files.
+/// Returns the resident memory of this process without mapped files, in bytes.
 fn resident() -> usize {
     let status = fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:")).unwrap();
     line.trim().trim_end_matches(" kB").parse::<usize>().unwrap() << 10
 }
 
-/// Lines of many words, so that there are many grams.
+/// Returns lines of many different words, which have many grams.
 fn text(seed: u64) -> String {
     let mut text = String::new();
     let mut state = seed;
@@ -42,6 +42,6 @@ fn releases_the_memory_of_the_build() {
     assert!(status.index.files == 160 && status.index.persisted, "{status:?}");
     workspace.grep(&GrepOptions::new("needle", ""), &pool, &never, None).unwrap();
     let more = resident().saturating_sub(before);
-    // The grams of so much text took over 20 MB.
+    // The build needs over 20 MB for the grams of this text.
     assert!(more < 8 << 20, "{more} bytes more than before");
 }

@@ -1,6 +1,6 @@
-//! Calls while files change: each row is of content that its file had between call and answer.
+//! Tests calls while files change: each row shows content that its file had between the start and the end of the call.
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
+#![allow(clippy::unwrap_used, reason = "a failed test panics")]
 
 mod pair;
 #[path = "../../sinew-walk/tests/tree/mod.rs"]
@@ -15,11 +15,12 @@ use sinew_base::CancelToken;
 use sinew_search::{GrepOptions, WorkspaceOptions};
 use tree::Dice;
 
-/// Files that each writer changes, and how often it changes one.
+/// The number of files that each writer changes.
 const FILES: usize = 12;
+/// The number of changes that each writer makes.
 const WRITES: usize = 250;
 
-/// One file that changes: the number of the last version whose writing began, and of the last that is written.
+/// The last version of a file whose writing has begun, and the last one that is written.
 #[derive(Default)]
 struct Versions {
     begun: AtomicUsize,
@@ -27,11 +28,11 @@ struct Versions {
 }
 
 fn name(file: usize) -> String {
-    // Files of both kinds in each folder.
+    // Each directory contains files of both kinds.
     format!("busy/{}/f{file}", file / 2 % 3)
 }
 
-/// Replaces files by a rename (even numbers) or writes them in place (odd ones), one version after the other.
+/// Writes one version after another: replaces files with even numbers by a rename, and writes odd ones in place.
 fn write(root: &Path, writer: usize, files: &[Versions]) {
     let mut dice = Dice::new(writer as u64);
     for _ in 0..WRITES {
@@ -48,7 +49,7 @@ fn write(root: &Path, writer: usize, files: &[Versions]) {
         }
         files[file].written.store(version, Ordering::SeqCst);
         if dice.below(8) == 0 {
-            // Rules and folders that have nothing to do with these files.
+            // Creates and removes directories and ignore rules that do not affect these files.
             let folder = root.join(format!("other{writer}"));
             fs::create_dir_all(folder.join("a/b")).unwrap();
             fs::write(folder.join("a/.ignore"), format!("x{version}\n")).unwrap();
@@ -57,7 +58,7 @@ fn write(root: &Path, writer: usize, files: &[Versions]) {
     }
 }
 
-/// Counts a writer down, also one that panics, so that nobody waits for it.
+/// Decrements the number of writers when dropped, even if the writer panics, so that nobody waits for it.
 struct Done<'a>(&'a AtomicUsize);
 
 impl Drop for Done<'_> {
@@ -75,7 +76,7 @@ fn ask(pair: &Pair, files: &[Versions], stable: &[String]) {
     let rows: Vec<(&str, &str)> = result.rows().map(|row| (row.path, row.line)).collect();
     assert!(rows.is_sorted(), "rows come in path order");
     let unchanged: Vec<&str> = rows.iter().map(|row| row.0).filter(|path| path.starts_with("stable")).collect();
-    assert_eq!(unchanged, stable, "files that nobody changes give their rows");
+    assert_eq!(unchanged, stable, "unchanged files keep their rows");
     for (file, (written, begun)) in written.into_iter().zip(begun).enumerate() {
         let found: Vec<usize> = rows
             .iter()
@@ -84,7 +85,7 @@ fn ask(pair: &Pair, files: &[Versions], stable: &[String]) {
             .collect();
         let story = format!("{} {found:?}, {written} to {begun}", name(file));
         assert!(found.iter().all(|version| (written..=begun).contains(version)), "{story}");
-        // One that is written in place is empty for a moment.
+        // A file that is written in place is empty for a moment.
         let may_miss = written < begun && !file.is_multiple_of(2);
         assert!(found.len() == 1 || (may_miss && found.is_empty()), "{story}");
     }

@@ -1,6 +1,6 @@
-//! Changes that stamps do not show, and limits: whatever the index leaves out of itself is searched.
+//! Tests changes that stamps do not reveal, and limits: files that are not in the index are searched.
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
+#![allow(clippy::unwrap_used, reason = "a failed test panics")]
 
 mod pair;
 #[path = "../../sinew-walk/tests/tree/mod.rs"]
@@ -25,7 +25,7 @@ fn write_tree(root: &Path, files: &[(&str, &str)]) {
     }
 }
 
-/// Waits until a change would change the stamp of a file.
+/// Waits until any later change will change the stamp of a file.
 fn settle(file: &fs::File) {
     while !Stamp::of_file(file).unwrap().is_settled() {
         std::thread::yield_now();
@@ -40,20 +40,20 @@ fn sees_a_second_write_to_a_mapped_page() {
     let pair = Pair::new(&root, &place.path().join("global"), WorkspaceOptions::default());
     pair.build();
     if pair.workspace.status().index.watches == 0 {
-        // Only an event tells of such a store.
+        // Only an event reveals such a store.
         return;
     }
     let file = fs::File::options().read(true).write(true).open(root.join("a/one")).unwrap();
-    // SAFETY: the file has as many bytes, nobody shortens it, and the mapping is not used after its end.
+    // SAFETY: the file is long enough, nobody shortens it, and the mapping is not used after it is unmapped.
     unsafe {
         let (protection, shared) =
             (rustix::mm::ProtFlags::READ | rustix::mm::ProtFlags::WRITE, rustix::mm::MapFlags::SHARED);
         let map = rustix::mm::mmap(std::ptr::null_mut(), 6, protection, shared, &file, 0).unwrap();
         std::ptr::copy_nonoverlapping(b"======".as_ptr(), map.cast(), 6);
-        // Announced, so that the file is read again.
+        // A write with an event, so that the file is read again.
         file.write_all_at(b"=", 0).unwrap();
         settle(&file);
-        // The file is read between two stores, of which the second leaves its times as they are.
+        // The file is read between two stores; the second one does not change its times.
         pair.build();
         assert!(pair.files("needle", "between the stores").is_empty());
         std::ptr::copy_nonoverlapping(b"needle".as_ptr(), map.cast(), 6);
@@ -74,7 +74,7 @@ fn does_not_index_the_home_directory_through_a_link() {
     for (root, home, folders) in [(&link, &home, 0), (&home, &link, 0), (&home.join("tree"), &link, 1)] {
         let options = WorkspaceOptions { home: Some(home.clone()), ..WorkspaceOptions::default() };
         let pair = Pair::new(root, &place.path().join("global"), options.clone());
-        assert_eq!(pair.files("needle", "walked or held").len(), 1);
+        assert_eq!(pair.files("needle", "with or without an index").len(), 1);
         assert_eq!(pair.workspace.status().index.folders, folders, "{root:?}");
         let always =
             Pair::new(root, &place.path().join("global"), WorkspaceOptions { build: BuildPolicy::Always, ..options });
@@ -85,7 +85,7 @@ fn does_not_index_the_home_directory_through_a_link() {
 
 const MOUNTED: &str = "SINEW_TEST_MOUNTED";
 
-/// The body of the process that sees a mount; nothing where it is run as a test.
+/// Runs in the process that sees a mount; does nothing as a normal test.
 #[test]
 fn child_that_searches_below_a_mount() {
     let Some(place) = std::env::var_os(MOUNTED).map(std::path::PathBuf::from) else { return };
@@ -109,7 +109,7 @@ fn sees_a_file_mounted_over_another() {
         .arg(std::env::current_exe().unwrap())
         .env(MOUNTED, place.path())
         .output();
-    // Not every system lets a test mount something.
+    // Not every system allows tests to mount.
     let Ok(output) = output else { return };
     let (said, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     if said.contains("running 1 test") {
@@ -162,7 +162,7 @@ fn an_overflow_of_one_workspace_does_not_affect_the_others() {
     let files =
         ["busy/one", "busy/two"].map(|path| fs::File::options().write(true).open(place.path().join(path)).unwrap());
     for round in 0..80 {
-        // Each fills a part of the queue, which the one that asks empties for both.
+        // Fills part of the queue; the workspace that searches next empties it for both.
         for _ in 0..500 {
             files.iter().for_each(|file| file.set_modified(std::time::SystemTime::UNIX_EPOCH).unwrap());
         }
@@ -201,7 +201,7 @@ fn builds_in_the_background_according_to_the_policy() {
         pair.files("needle", "built");
         if build == BuildPolicy::Always {
             assert_eq!(pair.workspace.status().last.opened, 0);
-            // Some more files are read again, few are not.
+            // A few changed files are not indexed again, many are.
             let (few, many) = (&texts[..10], &texts[10..400]);
             for (changed, expect) in [(few, 10), (many, 0)] {
                 changed.iter().for_each(|(path, _)| fs::write(root.join(path), "straw\n").unwrap());
@@ -301,7 +301,7 @@ fn searches_files_that_exceed_the_size_limits() {
 }
 
 #[test]
-fn segments_that_are_small_or_stale_are_made_anew() {
+fn merges_small_and_outdated_segments() {
     let place = tempfile::tempdir().unwrap();
     let root = place.path().join("root");
     write_tree(&root, &[("file", "hay\n")]);
@@ -320,7 +320,7 @@ fn segments_that_are_small_or_stale_are_made_anew() {
 }
 
 #[test]
-fn segments_of_much_text_are_not_read_again_however_many_they_are() {
+fn keeps_large_segments_regardless_of_their_number() {
     let place = tempfile::tempdir().unwrap();
     let root = place.path().join("root");
     write_tree(&root, &[("file", "needle\n")]);

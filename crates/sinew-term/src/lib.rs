@@ -48,7 +48,7 @@ pub fn visible_width(text: &str, tab_width: usize) -> usize {
 }
 
 /// Wraps `text` into lines of at most `width` cells (0 means 1). Breaks between words, inside a word only if it is
-/// longer than a line, and never inside a cluster or sequence; a cluster wider than `width` is a line of its own.
+/// longer than a line, and never inside a cluster or sequence; a cluster wider than `width` is a separate line.
 ///
 /// Each line starts with the SGR state and link in effect at its start, and ends underline, strikethrough, overline and
 /// link at its end. Spaces at a break are dropped, but an indent is kept: a word that does not fit next to it is
@@ -112,7 +112,7 @@ pub fn sanitize(text: &str) -> Cow<'_, str> {
     text::sanitize::sanitize(text.as_bytes()).map_or(Cow::Borrowed(text), |bytes| Cow::Owned(string(bytes)))
 }
 
-/// The engine only cuts between characters.
+/// Converts the engine's output, which is always cut between characters.
 fn string(bytes: Vec<u8>) -> String {
-    String::from_utf8(bytes).expect("pieces of a string, cut between characters")
+    String::from_utf8(bytes).expect("strings are cut between characters")
 }

@@ -303,7 +303,7 @@ fn open(bytes: &[u8], limit: usize) -> Part {
     )
 }
 
-/// Returns one UTF-8 character; a byte that does not start one is a unit of its own.
+/// Returns one UTF-8 character; a byte that does not start a character is a separate unit.
 fn character(bytes: &[u8]) -> Part {
     let length = match bytes[0] {
         0xC2..=0xDF => 2,

@@ -1,4 +1,4 @@
-//! Cutting terminal input, whole and in pieces.
+//! Tests how terminal input is split, as a whole and byte by byte.
 
 use proptest::prelude::*;
 use sinew_term::{Input, StdinBuffer};
@@ -20,7 +20,7 @@ fn check(input: &str, parts: &[&str]) {
 }
 
 #[test]
-fn cuts_sequences_and_characters() {
+fn splits_sequences_and_characters() {
     check("aé界👩", &["a", "é", "界", "👩"]);
     check("\x1b[A\x1bOPx", &["\x1b[A", "\x1bOP", "x"]);
     check("\x1b[<35;20;5mq", &["\x1b[<35;20;5m", "q"]);
@@ -38,7 +38,7 @@ fn cuts_sequences_and_characters() {
 }
 
 #[test]
-fn gives_up_what_is_broken() {
+fn abandons_broken_sequences() {
     check("\x1b[12\x1b[B", &["\x1b[12", "\x1b[B"]);
     check("\x1b]0;x\x1b[B", &["\x1b]0;x", "\x1b[B"]);
     check("\x1b[3", &["\x1b[3"]);
@@ -47,7 +47,7 @@ fn gives_up_what_is_broken() {
 }
 
 #[test]
-fn an_escape_waits() {
+fn a_single_escape_waits_for_more_input() {
     let mut buffer = StdinBuffer::new();
     assert_eq!(buffer.feed(b"\x1b"), []);
     assert!(buffer.is_waiting());
@@ -58,7 +58,7 @@ fn an_escape_waits() {
 }
 
 #[test]
-fn pastes_come_whole() {
+fn pastes_are_one_unit() {
     let mut buffer = StdinBuffer::new();
     let text = "a\x1b[200~[A\u{fffd}\nb".repeat(50);
     let input = format!("x\x1b[200~{text}\x1b[201~y");
@@ -74,7 +74,7 @@ fn pastes_come_whole() {
 }
 
 #[test]
-fn a_cursor_report_is_one_only_when_it_was_asked_for() {
+fn recognises_cursor_reports_only_after_a_request() {
     let mut buffer = StdinBuffer::new();
     assert_eq!(buffer.feed(b"\x1b[1;1R"), sequences(&["\x1b[1;1R"]));
     buffer.await_cursor_report();
@@ -107,7 +107,7 @@ proptest! {
         found.extend(buffer.flush());
         let joined: String = found.into_iter().map(|input| match input {
             Input::Sequence(text) | Input::Paste(text) => text,
-            Input::CursorReport { .. } => unreachable!("none was asked for"),
+            Input::CursorReport { .. } => unreachable!("no report was requested"),
         }).collect();
         prop_assert_eq!(joined.replace("\x1b[200~", ""), text.replace("\x1b[200~", ""));
     }

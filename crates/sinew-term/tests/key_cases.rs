@@ -1,4 +1,4 @@
-//! Sequences of real terminals and the keys they are.
+//! Tests which keys the sequences of real terminals mean.
 
 use proptest::prelude::*;
 use sinew_term::*;
@@ -15,7 +15,7 @@ fn check(cases: &[(&str, &str)], kitty: bool) {
 }
 
 #[test]
-fn single_bytes() {
+fn parses_single_bytes() {
     check(
         &[
             ("a", "a"),
@@ -47,21 +47,21 @@ fn single_bytes() {
 }
 
 #[test]
-fn bytes_that_several_keys_send_match_each() {
+fn a_byte_matches_every_key_that_sends_it() {
     for id in ["ctrl+-", "ctrl+_", "ctrl+/", "ctrl+7"] {
         assert!(matches_key("\x1f", id, false), "{id}");
     }
     for (data, id) in [("\x1b", "ctrl+["), ("\r", "ctrl+m"), ("\t", "ctrl+i"), ("\n", "ctrl+j"), ("\x08", "ctrl+h")] {
         assert!(matches_key(data, id, false), "{id}");
     }
-    // With Kitty's protocol each of them has a sequence of its own.
+    // With Kitty's protocol each of them has its own sequence.
     for (data, id) in [("\x1b", "ctrl+["), ("\r", "ctrl+m"), ("\t", "ctrl+i"), ("\n", "ctrl+j")] {
         assert!(!matches_key(data, id, true), "{id}");
     }
 }
 
 #[test]
-fn alt_is_escape_and_a_key() {
+fn an_escape_before_a_key_means_alt() {
     check(
         &[
             ("\x1ba", "alt+a"),
@@ -80,14 +80,14 @@ fn alt_is_escape_and_a_key() {
         ],
         false,
     );
-    // With Kitty's protocol on, alt comes as `CSI u`.
+    // With Kitty's protocol, alt is sent as `CSI u`.
     check(&[("\x1ba", ""), ("\x1b\x03", ""), ("\x1b\x7f", "alt+backspace"), ("\x1b\x1b[B", "alt+down")], true);
     assert!(!matches_key("\x1ba", "alt+a", true));
     assert!(!matches_key("\x1bB", "alt+left", true));
 }
 
 #[test]
-fn tables_of_xterm_rxvt_and_the_console() {
+fn parses_sequences_of_xterm_rxvt_and_the_console() {
     check(
         &[
             ("\x1b[A", "up"),
@@ -128,7 +128,7 @@ fn tables_of_xterm_rxvt_and_the_console() {
 }
 
 #[test]
-fn the_protocol_of_kitty() {
+fn parses_kitty_sequences() {
     check(
         &[
             ("\x1b[97u", "a"),
@@ -167,7 +167,7 @@ fn the_protocol_of_kitty() {
 }
 
 #[test]
-fn one_key_has_one_id_in_every_form() {
+fn all_forms_of_a_key_have_the_same_id() {
     for forms in [
         ["\x03", "\x1b[27;5;99~", "\x1b[99;5u", "\x1b[67;46;3;1;8;1_"],
         ["\x1ba", "\x1b[27;3;97~", "\x1b[97;3u", "\x1b[65;30;97;1;2;1_"],
@@ -181,7 +181,7 @@ fn one_key_has_one_id_in_every_form() {
 }
 
 #[test]
-fn windows_input() {
+fn parses_windows_input() {
     check(
         &[
             ("\x1b[81;16;64;1;9;1_", "@"),
@@ -197,7 +197,7 @@ fn windows_input() {
 }
 
 #[test]
-fn what_is_no_key() {
+fn returns_none_for_other_sequences() {
     for data in [
         "\x1b[<0;3;4M",
         "\x1b[M !!",
@@ -225,12 +225,12 @@ fn what_is_no_key() {
         assert_eq!(parse_key(data, false), None, "{data:?}");
         assert_eq!(parse_key(data, true), None, "{data:?}");
     }
-    // Without knowing of a question this is shift+F3, not an answer.
+    // Without a request for the cursor position, this is shift+F3 and not a report.
     assert_eq!(parse_key("\x1b[1;2R", false).map(|key| key.to_string()).as_deref(), Some("shift+f3"));
 }
 
 #[test]
-fn ids_in_any_spelling() {
+fn accepts_every_spelling_of_an_id() {
     for id in ["ctrl+shift+pageUp", "Shift+Ctrl+PAGEUP", "shift+ctrl+pgup"] {
         assert!(matches_key("\x1b[5;6~", id, false), "{id}");
     }
@@ -244,7 +244,7 @@ fn ids_in_any_spelling() {
 }
 
 #[test]
-fn fields_of_kitty_sequences() {
+fn returns_the_fields_of_kitty_sequences() {
     let all = parse_kitty_sequence("\x1b[1089:1057:99;6:2u").expect("a sequence");
     assert_eq!((all.codepoint, all.shifted_key, all.base_layout_key), (1089, Some(1057), Some(99)));
     assert_eq!((all.modifier, all.event), (5, Some(KittyEvent::Repeat)));
@@ -259,7 +259,7 @@ fn fields_of_kitty_sequences() {
 }
 
 #[test]
-fn legacy_names() {
+fn matches_legacy_sequences_by_name() {
     for (data, name) in
         [("\x1b[A", "up"), ("\x1bOP", "f1"), ("\x1b[[C", "f3"), ("\x1b[2^", "ctrl+insert"), ("\x7f", "backspace")]
     {

@@ -1,4 +1,4 @@
-//! `parse_key` and `matches_key` agree: no sequence is two different things.
+//! Tests that `parse_key` and `matches_key` agree.
 
 use proptest::prelude::*;
 use sinew_term::{key_names, matches_key, parse_key};
@@ -7,8 +7,8 @@ fn id(data: &str, kitty: bool) -> Option<String> {
     parse_key(data, kitty).map(|key| key.to_string())
 }
 
-/// A key that is parsed matches by its id; a sequence that is not a key matches no id, also not the one that it has in the
-/// other mode.
+/// Checks that a parsed key matches its id, and that a sequence that is not a key matches no id, not even the one that
+/// it has in the other mode.
 #[track_caller]
 fn agrees(data: &str) {
     let ids = [id(data, false), id(data, true)];
@@ -21,7 +21,7 @@ fn agrees(data: &str) {
     }
 }
 
-/// Calls `agrees` with `start`, up to `most` of the middle bytes, and every ASCII byte at the end.
+/// Calls `agrees` with sequences of `start`, up to `most` of the middle bytes, and any ASCII byte at the end.
 #[track_caller]
 fn each(start: &str, middle: &[u8], most: usize) {
     let mut heads = vec![start.to_string()];
@@ -39,7 +39,7 @@ fn each(start: &str, middle: &[u8], most: usize) {
 }
 
 #[test]
-fn both_agree_on_every_character_alone_and_behind_an_escape() {
+fn both_agree_on_every_character_alone_and_after_an_escape() {
     for c in ('\0'..=char::MAX).filter(|c| (*c as u32) < 0x3100 || (*c as u32).is_multiple_of(61)) {
         agrees(&c.to_string());
         agrees(&format!("\x1b{c}"));
@@ -50,7 +50,7 @@ fn both_agree_on_every_character_alone_and_behind_an_escape() {
 #[test]
 fn both_agree_on_every_sequence_of_six_bytes() {
     const NUMBERS: &[u8] = b"0123456789;:[";
-    // Six bytes in all: what starts a sequence, numbers, and what ends it.
+    // Six bytes in total: the start of a sequence, numbers, and the last byte.
     each("\x1b[", NUMBERS, 3);
     each("\u{9b}", NUMBERS, 3);
     each("\x1bO", &NUMBERS[..11], 3);
@@ -59,8 +59,8 @@ fn both_agree_on_every_sequence_of_six_bytes() {
     each("\x1b\x1b\x1b[", NUMBERS, 1);
 }
 
-/// Every id in its own spelling: names and ASCII characters with all modifiers. A symbol that is written with shift has
-/// the shift in its name.
+/// Returns every id in its canonical spelling: names and ASCII characters with all modifiers. The id of a symbol that
+/// needs shift does not contain `shift`.
 fn every_id() -> Vec<String> {
     const WITH_SHIFT: &str = "!@#$%^&*()_+{}|:\"<>?~";
     let symbols = (b'!'..=b'~').filter(|byte| !byte.is_ascii_uppercase()).map(|byte| char::from(byte).to_string());
@@ -75,7 +75,7 @@ fn every_id() -> Vec<String> {
         .collect()
 }
 
-/// The meaning of a byte without a protocol, and the others that it may have.
+/// The id of a byte without a protocol, and the other ids that it matches.
 const SHARED: &[(&str, &str, &[&str])] = &[
     ("\0", "ctrl+space", &["ctrl+@", "ctrl+2"]),
     ("\x08", "ctrl+backspace", &["ctrl+h"]),
@@ -103,7 +103,7 @@ const SHARED: &[(&str, &str, &[&str])] = &[
     ("\x1bF", "alt+right", &["shift+alt+f"]),
 ];
 
-/// The same with Kitty's protocol, where keys with ctrl have sequences of their own.
+/// The same with Kitty's protocol, where keys with ctrl have their own sequences.
 const SHARED_UNDER_KITTY: &[(&str, &str, &[&str])] = &[
     ("\0", "ctrl+space", &["ctrl+@", "ctrl+2"]),
     ("\x08", "ctrl+backspace", &["ctrl+h"]),
@@ -114,7 +114,7 @@ const SHARED_UNDER_KITTY: &[(&str, &str, &[&str])] = &[
 ];
 
 #[test]
-fn a_byte_matches_the_ids_of_the_keys_that_send_it_and_no_other() {
+fn a_byte_matches_only_the_ids_of_keys_that_send_it() {
     let ids = every_id();
     for (kitty, table) in [(false, SHARED), (true, SHARED_UNDER_KITTY)] {
         for data in (0..0x80u8).map(char::from).flat_map(|c| [c.to_string(), format!("\x1b{c}")]) {
@@ -132,7 +132,7 @@ fn a_byte_matches_the_ids_of_the_keys_that_send_it_and_no_other() {
 }
 
 #[test]
-fn with_the_protocol_an_escape_before_a_character_is_no_key() {
+fn an_escape_before_a_character_is_not_a_key_in_kitty_mode() {
     let ids = every_id();
     for c in (' '..='~').filter(|c| !matches!(c, '[' | 'O')).chain(['é', '界', '\t', '\x03', '\x1b']) {
         let data = format!("\x1b{c}");
@@ -141,7 +141,7 @@ fn with_the_protocol_an_escape_before_a_character_is_no_key() {
     }
 }
 
-/// One key in the forms that terminals send it in: as bytes, by modifyOtherKeys, by Kitty's protocol.
+/// Checks the forms in which terminals send a key: as bytes, with modifyOtherKeys, and with Kitty's protocol.
 #[test]
 fn one_key_matches_one_id_in_every_form() {
     let keys = (b'!'..=b'~').filter(|byte| !byte.is_ascii_uppercase()).map(char::from);

@@ -1,4 +1,4 @@
-//! Text and what must come of it.
+//! Tests the text functions with examples.
 
 use sinew_term::*;
 use unicode_width::UnicodeWidthChar;
@@ -11,7 +11,7 @@ fn widths(cases: &[(&str, usize)]) {
 }
 
 #[test]
-fn clusters_have_the_cells_of_a_terminal() {
+fn clusters_have_the_width_that_terminals_show() {
     widths(&[
         ("", 0),
         ("plain", 5),
@@ -54,15 +54,15 @@ fn sized_texts_have_the_width_that_kitty_uses() {
         ("\x1b]66;s=2:w=3;anything\x1b\\", 6),
         ("\x1b]66;s=2:w=0;中\x07", 4),
         ("\x1b]66;n=1:d=2:w=1;Ha\x07\x1b]66;n=1:d=2:w=1;lf\x07", 2),
-        // All behind the second semicolon is text.
+        // Everything after the second semicolon is text.
         ("abc\x1b]66;s=2;n=1,d=2,w=3;hello\x1b\\def", 40),
         ("a\x1b]66;s=2;👩\u{200d}💻\x07\u{200d}💻", 1 + 4 + 2),
         ("\u{9d}66;w=2;XY\u{9c}", 2),
-        // Out of range, unknown, no numbers.
+        // Out of range, unknown, not a number.
         ("\x1b]66;s=9:w=9;x\x07", 49),
         ("\x1b]66;s=0;xy\x07", 2),
         ("\x1b]66;s=4294967298:q=1:w=:s=b;xy\x07", 14),
-        // No text, no metadata, no end.
+        // Without text, metadata or an end.
         ("\x1b]66;s=2;\x07", 0),
         ("\x1b]66;w=2;\x07", 0),
         ("\x1b]66;text\x07", 0),
@@ -72,7 +72,7 @@ fn sized_texts_have_the_width_that_kitty_uses() {
 }
 
 #[test]
-fn sequences_and_controls_have_none() {
+fn sequences_and_controls_have_no_width() {
     widths(&[
         ("\x1b[31mred\x1b[0m", 3),
         ("\x1b[38:2::255:0:0mred\x1b[m", 3),
@@ -96,9 +96,9 @@ fn sequences_and_controls_have_none() {
     ]);
 }
 
-/// Every character alone, against the table of the width crate; the exceptions are in the build script.
+/// Compares every character with the table of `unicode-width`, except those that the build script overrides.
 #[test]
-fn single_characters_are_as_wide_as_their_table_says() {
+fn single_characters_have_the_width_of_the_table() {
     let apart = |c: char| {
         matches!(c, '\u{a8fa}' | '\u{111c2}'..='\u{111c3}' | '\u{113d1}' | '\u{1193f}' | '\u{11941}' | '\u{11a84}'..='\u{11a89}' | '\u{11d46}' | '\u{11f02}' | '\u{6dd}' | '\u{70f}' | '\u{890}'..='\u{891}' | '\u{8e2}'
         | '\u{d4e}' | '\u{17a4}' | '\u{17d8}' | '\u{2028}'..='\u{2029}' | '\u{2d7f}' | '\u{ff9e}'..='\u{ff9f}' | '\u{200b}'..='\u{200f}' | '\u{fff9}'..='\u{fffb}' | '\u{13430}'..='\u{1343f}')
@@ -112,20 +112,19 @@ fn single_characters_are_as_wide_as_their_table_says() {
     assert!(seen > 1_000_000);
 }
 
-/// Letters that are before a letter and join it in one cluster (a repha) are letters too.
-/// Tone marks of Hangul, reading marks of Vietnamese and parts of notes are drawn around what they mark.
+/// Marks that have no separate cell: Hangul tone marks, Vietnamese reading marks and parts of musical notes are drawn
+/// around their base.
 const AROUND: [std::ops::RangeInclusive<char>; 4] =
     ['\u{302E}'..='\u{302F}', '\u{16FF0}'..='\u{16FF1}', '\u{1D165}'..='\u{1D166}', '\u{1D16D}'..='\u{1D172}'];
 
 fn is_spacing_extend(c: char) -> bool {
-    static CLASS: std::sync::LazyLock<regex::Regex> = std::sync::LazyLock::new(|| {
-        regex::Regex::new(r"^[\p{Mc}&&\p{Grapheme_Extend}]$").expect("a class that is known")
-    });
+    static CLASS: std::sync::LazyLock<regex::Regex> =
+        std::sync::LazyLock::new(|| regex::Regex::new(r"^[\p{Mc}&&\p{Grapheme_Extend}]$").expect("the class exists"));
     CLASS.is_match(c.encode_utf8(&mut [0; 4])) && !AROUND.iter().any(|range| range.contains(&c))
 }
 
 #[test]
-fn spacing_marks_that_extend_a_cluster_have_a_cell() {
+fn spacing_marks_within_a_cluster_have_a_cell() {
     let marks: Vec<char> = ('\u{300}'..=char::MAX).filter(|c| is_spacing_extend(*c)).collect();
     assert!(marks.len() >= 45, "{}", marks.len());
     for mark in marks {
@@ -148,9 +147,9 @@ fn spacing_marks_that_extend_a_cluster_have_a_cell() {
 }
 
 #[test]
-fn every_letter_takes_a_cell() {
+fn every_letter_has_a_width() {
     let letters = regex::Regex::new(r"[\p{L}--\p{Default_Ignorable_Code_Point}]").unwrap();
-    // Vowels and final consonants of Hangul are in the syllable that the first one opened.
+    // Hangul vowels and final consonants are part of the syllable that the first letter begins.
     let within_syllable = |c: char| matches!(c, '\u{1160}'..='\u{11ff}' | '\u{d7b0}'..='\u{d7ff}');
     let none: Vec<String> = ('\0'..=char::MAX)
         .filter(|c| !within_syllable(*c))
@@ -162,7 +161,7 @@ fn every_letter_takes_a_cell() {
 }
 
 #[test]
-fn every_flag_and_toned_emoji_is_two_cells() {
+fn flags_and_emoji_with_skin_tones_have_two_cells() {
     let letter = |n: u32| char::from_u32(0x1F1E6 + n).expect("a regional indicator");
     for flag in (0..26 * 26).map(|n| [letter(n / 26), letter(n % 26)].iter().collect::<String>()) {
         assert_eq!(visible_width(&flag, 3), 2, "{flag}");
@@ -200,23 +199,23 @@ fn wraps_at_words() {
 }
 
 #[test]
-fn an_indent_survives() {
+fn wrapping_keeps_an_indent() {
     wraps("\tfoo bar", 8, &["\tfoo", "bar"]);
     wraps("\thello world", 7, &["\thell", "o world"]);
     wraps("   hello", 6, &["   hel", "lo"]);
     wraps("\t\tfoo", 8, &["\t\tfo", "o"]);
     wraps("a\n\tbcd", 5, &["a", "\tbc", "d"]);
     wraps("\x1b[31m\thello", 6, &["\x1b[31m\thel", "\x1b[31mlo"]);
-    // It fills its line.
+    // The indent fills its line.
     wraps("   abc", 3, &["   ", "abc"]);
     wraps("\tabc", 3, &["\t", "abc"]);
     wraps("\t\x1b[4mabc", 3, &["\t\x1b[4m\x1b[24m", "\x1b[4mabc\x1b[24m"]);
-    // No line can hold it.
+    // The indent is wider than a line.
     wraps("\ta", 2, &["a"]);
 }
 
 #[test]
-fn wrapped_lines_open_and_close_what_is_active() {
+fn wrapped_lines_restore_and_close_styles_and_links() {
     wraps("\x1b[31mone two\x1b[0m", 3, &["\x1b[31mone", "\x1b[31mtwo\x1b[0m"]);
     wraps("\x1b[38:2::1:2:3mone two", 3, &["\x1b[38:2::1:2:3mone", "\x1b[38:2::1:2:3mtwo"]);
     wraps("\x1b[4mone two\x1b[24m", 3, &["\x1b[4mone\x1b[24m", "\x1b[4mtwo\x1b[24m"]);
@@ -230,7 +229,7 @@ fn wrapped_lines_open_and_close_what_is_active() {
 }
 
 #[test]
-fn truncates_with_a_mark() {
+fn truncates_with_an_ellipsis() {
     let cut = |text: &str, max, mark, pad| truncate(text, max, mark, pad, 3).into_owned();
     assert!(matches!(truncate("short", 5, Ellipsis::Unicode, false, 3), std::borrow::Cow::Borrowed("short")));
     assert_eq!(cut("longer", 5, Ellipsis::Unicode, false), "long…");
@@ -269,7 +268,7 @@ fn segments_surround_an_overlay() {
 }
 
 #[test]
-fn sanitizes() {
+fn sanitizing_removes_sequences_and_controls() {
     for (text, clean) in [
         ("\x1b[31mred\x1b[0m\r\n\ttab", "red\n\ttab"),
         ("a\x07\x08\x7f\u{85}b", "ab"),
@@ -287,7 +286,7 @@ fn sanitizes() {
 }
 
 #[test]
-fn output_does_not_explode() {
+fn limits_the_size_of_reopened_links() {
     let text = format!("\x1b]8;;{}\x07{}", "u".repeat(3000), "a".repeat(100_000));
     let size: usize = wrap(&text, 1, 3).iter().map(String::len).sum();
     assert!(size < 30 * text.len(), "{size}");

@@ -1,10 +1,10 @@
-//! The laws of the text functions, over arbitrary UTF-16.
+//! Tests properties of the text functions with arbitrary UTF-16.
 
 use proptest::prelude::*;
 use sinew_term::utf16::*;
 use unicode_segmentation::UnicodeSegmentation;
 
-/// Pieces that meet at every seam of the engine: sequences whole and broken, controls, marks, joiners, surrogates.
+/// Pieces that are hard to combine correctly: complete and broken sequences, controls, marks, joiners and surrogates.
 const PIECES: &[&str] = &[
     "a",
     "Z",
@@ -81,7 +81,7 @@ const PIECES: &[&str] = &[
     "\u{10ffff}",
 ];
 
-/// Text out of pieces, arbitrary units and lone surrogates.
+/// Generates text from pieces, arbitrary units and lone surrogates.
 fn text() -> impl Strategy<Value = Vec<u16>> {
     let piece = prop_oneof![
         8 => prop::sample::select(PIECES).prop_map(|piece| piece.encode_utf16().collect::<Vec<_>>()),
@@ -95,7 +95,7 @@ fn plain(units: &[u16]) -> Vec<u16> {
     sanitize(units).unwrap_or_else(|| units.to_vec())
 }
 
-/// The visible part of a text: no sequences, controls or blanks.
+/// Returns the visible part of a text, without sequences, controls and blanks.
 fn visible(units: &[u16]) -> Vec<u16> {
     plain(units).into_iter().filter(|unit| !matches!(unit, 0x20 | 0x09 | 0x0A)).collect()
 }
@@ -111,12 +111,12 @@ fn has_lone_surrogate(units: &[u16]) -> bool {
     char::decode_utf16(units.iter().copied()).any(|c| c.is_err())
 }
 
-/// The text with its lone surrogates replaced.
+/// Converts a text, with its lone surrogates replaced.
 fn whole(units: &[u16]) -> String {
     String::from_utf16_lossy(units)
 }
 
-/// Styled letters and blanks, nothing wide: a column is a character.
+/// Generates styled letters and blanks without wide characters, so that a column is a character.
 fn styled() -> impl Strategy<Value = String> {
     let piece = prop::sample::select(&[
         "a",
@@ -153,7 +153,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 
     #[test]
-    fn slices_are_as_narrow_as_asked(text in text(), start in 0usize..20, length in 0usize..20) {
+    fn slices_have_at_most_the_requested_width(text in text(), start in 0usize..20, length in 0usize..20) {
         let (cut, width) = slice(&text, start, length, true, 3);
         prop_assert!(width <= length);
         prop_assert_eq!(visible_width(&cut, 3), width);
@@ -162,8 +162,8 @@ proptest! {
     }
 
     #[test]
-    fn adjacent_slices_hold_every_narrow_cluster(text in text(), start in 0usize..20) {
-        // A tab as wide as a letter and nothing wide: then nothing straddles an edge.
+    fn adjacent_slices_contain_every_narrow_cluster(text in text(), start in 0usize..20) {
+        // With narrow tabs and no wide characters, no cluster is across an edge.
         let narrow: Vec<u16> = text.into_iter().filter(|unit| *unit < 0x7F && *unit != 0x0A).collect();
         let all = visible_width(&narrow, 1);
         let (left, _) = slice(&narrow, 0, start, true, 1);
@@ -172,7 +172,7 @@ proptest! {
     }
 
     #[test]
-    fn truncated_text_is_as_narrow_as_asked(text in text(), max in 0usize..20, kind in 0usize..3) {
+    fn truncated_text_has_at_most_the_requested_width(text in text(), max in 0usize..20, kind in 0usize..3) {
         let kind = [Ellipsis::Unicode, Ellipsis::Ascii, Ellipsis::Omit][kind];
         let cut = truncate(&text, max, kind, false, 3);
         let fits = visible_width(&text, 3) <= max;
@@ -183,11 +183,11 @@ proptest! {
     }
 
     #[test]
-    fn wrapped_lines_hold_every_visible_cluster(text in text(), width in 1usize..12) {
+    fn wrapped_lines_contain_every_visible_cluster(text in text(), width in 1usize..12) {
         let lines = wrap(&text, width, 3);
         for line in lines.split(|unit| *unit == 0x0A) {
             let cells = visible_width(line, 3);
-            // Only a cluster that no line can hold is wider than its line, and it is alone.
+            // Only a cluster that is wider than the limit makes a line too wide, and it is alone on its line.
             let alone = slice(line, 0, 1, false, 3).1 == cells;
             prop_assert!(cells <= width || alone, "{cells} in {width}: {:?}", String::from_utf16_lossy(line));
         }
@@ -203,7 +203,7 @@ proptest! {
 
     /// A sequence without meaning selects the general path for text that otherwise uses the fast path.
     #[test]
-    fn plain_lines_wrap_as_others_do(words in prop::collection::vec("[a-z]{1,9} {0,3}|\n", 0..30), width in 1usize..30) {
+    fn both_code_paths_wrap_alike(words in prop::collection::vec("[a-z]{1,9} {0,3}|\n", 0..30), width in 1usize..30) {
         let text = words.concat();
         let marked = text.replace(' ', " \x1b[?0h").replace('\n', "\n\x1b[?0h");
         let wrapped = sinew_term::wrap(&marked, width, 3);
@@ -213,7 +213,7 @@ proptest! {
     }
 
     #[test]
-    fn clean_text_stays_clean(text in text()) {
+    fn sanitizing_again_changes_nothing(text in text()) {
         let clean = plain(&text);
         prop_assert!(sanitize(&clean).is_none());
         prop_assert!(clean.iter().all(|unit| !matches!(unit, 0..=8 | 0x0B..=0x1F | 0x7F..=0x9F)));
@@ -221,14 +221,14 @@ proptest! {
     }
 
     #[test]
-    fn cleaning_changes_no_width(text in text()) {
+    fn sanitizing_keeps_the_width(text in text()) {
         let mut text = whole(&text);
         sized(&text.encode_utf16().collect::<Vec<_>>()).iter().for_each(|sized| text = text.replace(sized, ""));
         let line: Vec<u16> = text.encode_utf16().filter(|unit| *unit != 0x0A).collect();
         prop_assert_eq!(visible_width(&line, 3), visible_width(&plain(&line), 3));
     }
 
-    /// A sized text keeps its width next to any other text, cleaning removes all of it, and slicing never cuts it.
+    /// A sized text keeps its width next to any other text, sanitizing removes all of it, and slicing never cuts it.
     #[test]
     fn sized_texts_are_measured_and_cut_as_one_unit(
         before in "[a-z界é ]{0,6}",
@@ -264,7 +264,7 @@ proptest! {
     }
 
     #[test]
-    fn a_start_that_decides_decides_right(text in text(), cut in 0usize..60, a in 0usize..12, b in 0usize..12, flag: bool) {
+    fn a_result_from_the_start_equals_that_of_the_whole(text in text(), cut in 0usize..60, a in 0usize..12, b in 0usize..12, flag: bool) {
         let mut start = &text[..cut.min(text.len())];
         if let [head @ .., 0xD800..=0xDBFF] = start {
             start = head;
@@ -280,7 +280,7 @@ proptest! {
     }
 
     #[test]
-    fn both_spellings_agree(text in text(), a in 0usize..12, b in 0usize..12, flag: bool) {
+    fn utf_8_and_utf_16_agree(text in text(), a in 0usize..12, b in 0usize..12, flag: bool) {
         let utf8 = whole(&text);
         let units = |text: &str| text.encode_utf16().collect::<Vec<_>>();
         let text = units(&utf8);
@@ -295,13 +295,13 @@ proptest! {
     }
 
     #[test]
-    fn an_indent_survives_wrapping(indent in "[ \t]{0,4}", word in "[a-z]{1,9}( [a-z]{1,9}){0,3}", width in 1usize..30) {
+    fn wrapping_keeps_an_indent(indent in "[ \t]{0,4}", word in "[a-z]{1,9}( [a-z]{1,9}){0,3}", width in 1usize..30) {
         let cells = sinew_term::visible_width(&indent, 3);
         let lines = sinew_term::wrap(&format!("{indent}{word}"), width, 3);
         prop_assert!(cells > width || lines[0].starts_with(&indent), "{lines:?}");
     }
 
-    /// Width 1 breaks wherever it may, so each line is one cluster, the same as the segmentation crate's.
+    /// With width 1 there is a break at every opportunity, so each line is one cluster of the segmentation crate.
     #[test]
     fn clusters_are_those_of_unicode(picks in prop::collection::vec(prop::sample::select(PIECES), 0..12), other: char) {
         let mut text = picks.concat();
@@ -315,7 +315,7 @@ proptest! {
             lines.push(first);
             rest = &rest[first.len()..];
         }
-        // Clusters of no cells stay on the line before them: join ours and theirs until cells are in each.
+        // Clusters without width stay on the previous line, so clusters are joined until each has a width.
         let ours = sinew_term::wrap(&text, 1, 3);
         let mut theirs: Vec<String> = Vec::new();
         let mut last = 0;
@@ -337,7 +337,7 @@ proptest! {
 }
 
 #[test]
-fn a_mark_behind_a_dropped_tab_joins_nothing() {
+fn a_mark_after_a_dropped_tab_is_separate() {
     let wrapped = |text: &str| sinew_term::wrap(text, 1, 3);
     assert_eq!(wrapped("a\x08\t\u{fe0f}"), ["a\x08", "\u{fe0f}"]);
     assert_eq!(wrapped("☺\t\u{fe0f}"), ["☺", "\u{fe0f}"]);

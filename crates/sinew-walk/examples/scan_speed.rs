@@ -1,5 +1,5 @@
-//! Times scans of a folder: `scan_speed FOLDER [path|full]`.
-#![allow(clippy::print_stdout, reason = "a program for people")]
+//! Measures scans of a directory: `scan_speed FOLDER [path|full]`.
+#![allow(clippy::print_stdout, reason = "an example prints its results")]
 use std::time::Instant;
 
 fn main() {

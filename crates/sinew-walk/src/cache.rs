@@ -37,17 +37,17 @@ pub struct ScanCache {
     policy: CachePolicy,
     slots: DashMap<ScanOptions, Slot>,
     /// The number of scans ever cached, which orders them by age.
-    kept: AtomicU64,
+    stored: AtomicU64,
 }
 
 #[derive(Debug)]
 enum Slot {
     Running(Arc<InFlight>),
-    Kept(Kept),
+    Cached(CachedScan),
 }
 
 #[derive(Debug)]
-struct Kept {
+struct CachedScan {
     scan: Arc<Scan>,
     /// The time when the scan started.
     started: Instant,
@@ -121,7 +121,7 @@ impl ScanCache {
             Err(error) if error.code() == ErrorCode::TimedOut => {
                 Ok((look(&Arc::new(part.take().unwrap_or_default()))?, true))
             }
-            answer => answer.map(|answer| (answer, false)),
+            result => result.map(|result| (result, false)),
         }
     }
 
@@ -138,12 +138,12 @@ impl ScanCache {
             return look(&Arc::new(scan(options)?));
         }
         let options = options.clone().canonical()?;
-        let (kept, started) = self.live_scan(&options, cancel, &scan)?;
-        let answer = look(&kept)?;
-        if found(&answer) || started.elapsed() < self.policy.empty_recheck {
-            return Ok(answer);
+        let (current, started) = self.live_scan(&options, cancel, &scan)?;
+        let result = look(&current)?;
+        if found(&result) || started.elapsed() < self.policy.empty_recheck {
+            return Ok(result);
         }
-        drop((kept, answer));
+        drop((current, result));
         self.drop_older(&options, started);
         look(&self.live_scan(&options, cancel, &scan)?.0)
     }
@@ -163,7 +163,7 @@ impl ScanCache {
     /// Returns the number of cached scans.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.slots.iter().filter(|slot| matches!(slot.value(), Slot::Kept(_))).count()
+        self.slots.iter().filter(|slot| matches!(slot.value(), Slot::Cached(_))).count()
     }
 
     /// Returns true if no scan is cached.
@@ -178,7 +178,7 @@ impl ScanCache {
     }
 
     fn drop_older(&self, options: &ScanOptions, started: Instant) {
-        self.slots.remove_if(options, |_, slot| matches!(slot, Slot::Kept(kept) if kept.started <= started));
+        self.slots.remove_if(options, |_, slot| matches!(slot, Slot::Cached(cached) if cached.started <= started));
     }
 
     /// Returns a current scan and its start time: cached, awaited or done here.
@@ -194,16 +194,16 @@ impl ScanCache {
             let mut running = None;
             if let Some(slot) = self.slots.get(options) {
                 match slot.value() {
-                    Slot::Kept(kept) if kept.started.elapsed() < ttl => {
-                        return Ok((Arc::clone(&kept.scan), kept.started));
+                    Slot::Cached(cached) if cached.started.elapsed() < ttl => {
+                        return Ok((Arc::clone(&cached.scan), cached.started));
                     }
-                    Slot::Kept(_) => {}
+                    Slot::Cached(_) => {}
                     Slot::Running(in_flight) => running = Some(Arc::clone(in_flight)),
                 }
             }
             let Some(in_flight) = running else {
                 // Frees expired scans before a new scan allocates memory.
-                self.slots.retain(|_, slot| !matches!(slot, Slot::Kept(kept) if kept.started.elapsed() >= ttl));
+                self.slots.retain(|_, slot| !matches!(slot, Slot::Cached(cached) if cached.started.elapsed() >= ttl));
                 // If another thread started a scan in the meantime, the next iteration finds its slot.
                 if let Entry::Vacant(free) = self.slots.entry(options.clone()) {
                     let in_flight = Arc::new(InFlight::default());
@@ -251,8 +251,8 @@ impl ScanCache {
         {
             match &scan {
                 Some(scan) => {
-                    let order = self.kept.fetch_add(1, Ordering::Relaxed);
-                    slot.insert(Slot::Kept(Kept { scan: Arc::clone(scan), started, order }));
+                    let order = self.stored.fetch_add(1, Ordering::Relaxed);
+                    slot.insert(Slot::Cached(CachedScan { scan: Arc::clone(scan), started, order }));
                 }
                 None => drop(slot.remove()),
             }
@@ -267,16 +267,16 @@ impl ScanCache {
 
     /// Removes the oldest scans beyond [`CachePolicy::max_entries`].
     fn evict(&self) {
-        let mut kept: Vec<(u64, ScanOptions)> = Vec::new();
+        let mut by_age: Vec<(u64, ScanOptions)> = Vec::new();
         for slot in &self.slots {
-            if let Slot::Kept(scan) = slot.value() {
-                kept.push((scan.order, slot.key().clone()));
+            if let Slot::Cached(scan) = slot.value() {
+                by_age.push((scan.order, slot.key().clone()));
             }
         }
-        kept.sort_unstable_by_key(|(order, _)| *order);
-        let beyond = kept.len().saturating_sub(self.policy.max_entries);
-        for (order, options) in kept.into_iter().take(beyond) {
-            self.slots.remove_if(&options, |_, slot| matches!(slot, Slot::Kept(kept) if kept.order == order));
+        by_age.sort_unstable_by_key(|(order, _)| *order);
+        let beyond = by_age.len().saturating_sub(self.policy.max_entries);
+        for (order, options) in by_age.into_iter().take(beyond) {
+            self.slots.remove_if(&options, |_, slot| matches!(slot, Slot::Cached(cached) if cached.order == order));
         }
     }
 }

@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ends_beyond_4_gib_are_as_they_were_given() {
+    fn stores_ends_beyond_4_gib() {
         let four = 1_usize << 32;
         let given = [0, 7, 7, four - 1, four, four + 5, 4 * four + 1, 4 * four + 1, 5 * four];
         let ends = Ends::from_iter(given);

@@ -29,13 +29,13 @@ pub(crate) enum PatternError {
 impl PatternError {
     pub(crate) fn text(self) -> &'static str {
         match self {
-            PatternError::UnclosedClass => "unclosed character class; write `\\[` for the bracket itself",
+            PatternError::UnclosedClass => "unclosed character class; write `\\[` to match a bracket",
             PatternError::UnknownClass => {
-                "unknown class name; known are [:alpha:], [:digit:], [:alnum:], [:upper:], [:lower:], …"
+                "unknown class name; use [:alpha:], [:digit:], [:alnum:], [:upper:], [:lower:], …"
             }
-            PatternError::TrailingEscape => "a backslash at the end escapes nothing",
-            PatternError::SlashInGroup => "a group such as `@(a|b)` stands for one name; write `{a/b,c}` for paths",
-            PatternError::DeepGroup => "groups such as `@(a|b)` lie in each other more than 16 deep",
+            PatternError::TrailingEscape => "nothing follows the backslash at the end",
+            PatternError::SlashInGroup => "a group such as `@(a|b)` cannot contain `/`; write `{a/b,c}` for paths",
+            PatternError::DeepGroup => "groups such as `@(a|b)` are nested more than 16 levels deep",
         }
     }
 }

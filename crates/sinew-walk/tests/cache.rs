@@ -1,5 +1,5 @@
-//! Sharing, repetition and eviction of scans.
-#![allow(clippy::unwrap_used, reason = "a test may")]
+//! Tests when scans are shared, repeated and evicted.
+#![allow(clippy::unwrap_used, reason = "a failed test panics")]
 
 mod tree;
 
@@ -24,7 +24,7 @@ fn get(cache: &ScanCache, options: &ScanOptions, cached: bool) -> Arc<Scan> {
 }
 
 #[test]
-fn a_kept_scan_is_shared_and_others_are_fresh() {
+fn shares_cached_scans_only_for_equal_options() {
     let tree = Tree::new();
     tree.file("a", "");
     let (cache, options) = (ScanCache::new(policy()), ScanOptions::new(tree.path()));
@@ -40,7 +40,7 @@ fn a_kept_scan_is_shared_and_others_are_fresh() {
 }
 
 #[test]
-fn a_root_is_one_key_however_it_is_written() {
+fn spellings_of_one_root_share_a_key() {
     let tree = Tree::new();
     tree.file("d/a", "");
     let cache = ScanCache::new(policy());
@@ -50,7 +50,7 @@ fn a_root_is_one_key_however_it_is_written() {
 }
 
 #[test]
-fn nothing_is_kept_without_a_time_to_live() {
+fn a_zero_lifetime_disables_the_cache() {
     let tree = Tree::new();
     let cache = ScanCache::new(CachePolicy { ttl: Duration::ZERO, ..policy() });
     get(&cache, &ScanOptions::new(tree.path()), true);
@@ -58,7 +58,7 @@ fn nothing_is_kept_without_a_time_to_live() {
 }
 
 #[test]
-fn the_oldest_goes_first() {
+fn evicts_the_oldest_scan_first() {
     let tree = Tree::new();
     let cache = ScanCache::new(CachePolicy { max_entries: 2, ..policy() });
     let options = ["a", "b", "c"].map(|name| {
@@ -73,7 +73,7 @@ fn the_oldest_goes_first() {
 }
 
 #[test]
-fn an_empty_answer_from_an_old_scan_is_looked_for_again() {
+fn repeats_an_old_scan_without_a_match() {
     let tree = Tree::new();
     let options = ScanOptions::new(tree.path());
     for (recheck, expect) in [(Duration::ZERO, 1), (LONG, 0)] {
@@ -94,7 +94,7 @@ fn an_empty_answer_from_an_old_scan_is_looked_for_again() {
 }
 
 #[test]
-fn a_path_drops_the_scans_above_and_below_it() {
+fn invalidate_removes_scans_above_and_below_a_path() {
     let tree = Tree::new();
     for name in ["a/b/c", "a/d", "x", "ab"] {
         tree.folder(name);
@@ -117,7 +117,7 @@ fn a_path_drops_the_scans_above_and_below_it() {
 }
 
 #[test]
-fn calls_for_a_cold_key_share_one_scan() {
+fn concurrent_calls_share_one_scan() {
     let tree = Tree::new();
     for folder in 0..200 {
         tree.folder(&format!("{folder}"));
@@ -140,7 +140,7 @@ fn calls_for_a_cold_key_share_one_scan() {
 }
 
 #[test]
-fn a_failed_or_cancelled_call_leaves_the_key_free() {
+fn a_cancelled_call_does_not_block_later_ones() {
     let tree = Tree::new();
     let cache = ScanCache::new(policy());
     let options = ScanOptions::new(tree.path());
@@ -154,7 +154,7 @@ fn a_failed_or_cancelled_call_leaves_the_key_free() {
 }
 
 #[test]
-fn what_was_written_before_an_invalidation_is_seen_after_it() {
+fn a_scan_after_an_invalidation_sees_earlier_writes() {
     let tree = Tree::new();
     let cache = ScanCache::new(policy());
     let options = ScanOptions::new(tree.path());

@@ -1,6 +1,6 @@
-//! The user's ignore file: found where git finds it, whatever its settings look like.
+//! Tests that the global ignore file is the one that git uses, for all kinds of settings.
 #![cfg(unix)]
-#![allow(clippy::unwrap_used, reason = "a test may")]
+#![allow(clippy::unwrap_used, reason = "a failed test panics")]
 
 mod tree;
 
@@ -11,14 +11,14 @@ use std::process::Command;
 use sinew_walk::{FileType, GitHome, GlobalExcludes, ScanOptions};
 use tree::{Tree, names, scan};
 
-/// Files of one case, `path: text`. `T` in capitals between two `%` is the tree, `\n` a line feed.
+/// The files of one case: path and text. `%T%` is the path of the tree.
 type Files = &'static [(&'static str, &'static str)];
 
 /// Configuration of the user and of the repository. The ignore files `rules1` to `rules4` in several directories each
 /// exclude one of the names `a.1` to `a.4`; `.config/git/ignore` excludes `a.5`.
 const FILES: &[Files] = &[
     &[],
-    // Where a value ends, and what it means.
+    // The syntax of values.
     &[("home/.gitconfig", "[core]\nexcludesFile = ~/rules1\n")],
     &[("home/.gitconfig", "[core]\n\texcludesFile = ~/rules1 # mine\n")],
     &[("home/.gitconfig", "[core]\n\texcludesFile = ~/rules1;mine\n")],
@@ -229,7 +229,7 @@ const VARIABLES: &[(Files, Files)] = &[
     (&[("XDG_CONFIG_HOME", "")], &[]),
 ];
 
-/// Runs git in the work tree with these variables of the environment and no others.
+/// Runs git in the work tree with only these environment variables.
 fn git(folder: &Path, variables: &[(String, String)], args: &[&str]) -> Vec<String> {
     let mut command = Command::new("git");
     command.env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default());
@@ -279,17 +279,17 @@ fn check(files: Files, variables: Files) {
 }
 
 #[test]
-fn the_files_of_the_settings_are_those_of_git() {
+fn reads_settings_files_like_git() {
     FILES.iter().for_each(|files| check(files, &[]));
 }
 
 #[test]
-fn the_variables_of_the_environment_mean_what_they_mean_to_git() {
+fn reads_environment_variables_like_git() {
     VARIABLES.iter().for_each(|(variables, files)| check(files, variables));
 }
 
 #[test]
-fn the_settings_of_a_linked_work_tree_apply_in_it_only() {
+fn settings_of_a_linked_work_tree_apply_only_there() {
     let tree = Tree::new();
     let home = vec![
         ("HOME".to_string(), tree.path().to_string_lossy().into_owned()),
@@ -329,7 +329,7 @@ fn the_settings_of_a_linked_work_tree_apply_in_it_only() {
 }
 
 #[test]
-fn settings_that_git_refuses_do_no_harm() {
+fn ignores_settings_that_git_rejects() {
     let loops = "[include]\npath = .gitconfig\n[core]\nexcludesFile = ~/x\n";
     for text in [
         "[",

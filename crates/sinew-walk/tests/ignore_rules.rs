@@ -1,5 +1,5 @@
-//! The walk against git and ripgrep on generated trees.
-#![allow(clippy::unwrap_used, reason = "a test may")]
+//! Compares the walk with git and ripgrep on generated trees.
+#![allow(clippy::unwrap_used, reason = "a failed test panics")]
 
 mod tree;
 
@@ -13,7 +13,7 @@ const NAMES: &[&str] = &["a", "b", "foo", "Foo", "bar", ".h", "x1", "x2", "log.t
 const PARTS: &[&str] =
     &["*", "**", "a", "foo", "f*", "*.o", "x?", "x[12]", "[!a]", "[a-c]", "log.*", "日*", "?", ".*", "{a,b}", "*o*"];
 
-/// A line of an ignore file that git and ripgrep read alike, or with `odd` any.
+/// Returns a random line of an ignore file; without `odd` one that git and ripgrep interpret in the same way.
 fn line(dice: &mut Dice, odd: bool) -> String {
     let mut line = String::new();
     line.push_str(dice.pick(&["", "", "", "!"]));
@@ -74,7 +74,7 @@ fn sorted(output: &[u8]) -> Vec<String> {
 fn ripgrep(folder: &Path) -> Vec<String> {
     let program = std::env::var_os("SINEW_RG").unwrap_or_else(|| "rg".into());
     let mut command = Command::new(&program);
-    // Ours have `/` on each system.
+    // Our paths have `/` on every system.
     command.args(["--files", "--hidden", "--null", "--no-config", "--path-separator=/", "."]);
     let output = command.current_dir(folder).output().unwrap_or_else(|cause| {
         panic!(
@@ -91,11 +91,11 @@ fn listed(root: &Path) -> Vec<String> {
 }
 
 #[test]
-fn the_same_files_as_git_on_generated_trees() {
+fn lists_the_same_files_as_git() {
     for seed in 0..60 {
         let tree = generate(seed, true, &[".gitignore"]);
         git(tree.path(), &["init", "-q"]);
-        // Set where names of another case are the same file: then git's patterns have none either, and ours do.
+        // True on file systems that ignore case, where git would ignore it in patterns too; our patterns never do.
         git(tree.path(), &["config", "core.ignorecase", "false"]);
         let expect = sorted(&git(tree.path(), &["ls-files", "-z", "-co", "--exclude-standard"]));
         assert_eq!(listed(tree.path()), expect, "seed {seed}");
@@ -103,10 +103,10 @@ fn the_same_files_as_git_on_generated_trees() {
 }
 
 #[test]
-fn the_same_files_as_ripgrep_on_generated_trees() {
+fn lists_the_same_files_as_ripgrep() {
     for seed in 1_000..1_040 {
         let tree = generate(seed, false, &[".gitignore", ".ignore", ".rgignore"]);
-        // Without a work tree `.gitignore` does not count.
+        // Without a work tree, `.gitignore` has no effect.
         if seed % 4 != 0 {
             tree.folder(".git");
         }
@@ -115,7 +115,7 @@ fn the_same_files_as_ripgrep_on_generated_trees() {
 }
 
 #[test]
-fn below_the_root_of_a_work_tree_the_rules_above_hold() {
+fn applies_rules_above_the_root_within_a_work_tree() {
     let tree = Tree::new();
     tree.folder(".git");
     for (path, text) in
@@ -128,7 +128,7 @@ fn below_the_root_of_a_work_tree_the_rules_above_hold() {
 }
 
 #[test]
-fn a_repository_inside_of_another_starts_afresh() {
+fn a_nested_repository_ignores_outer_rules() {
     let tree = Tree::new();
     git(tree.path(), &["init", "-q"]);
     tree.file(".gitignore", "*.log\n");
@@ -140,7 +140,7 @@ fn a_repository_inside_of_another_starts_afresh() {
 }
 
 #[test]
-fn exclude_files_hold_also_in_a_linked_work_tree() {
+fn exclude_files_apply_in_linked_work_trees() {
     let tree = Tree::new();
     let main = tree.path().join("main");
     tree.file("main/a.txt", "");
@@ -152,12 +152,12 @@ fn exclude_files_hold_also_in_a_linked_work_tree() {
     tree.file("linked/b.tmp", "");
     tree.file("main/b.tmp", "");
     assert_eq!(listed(&main), ["a.txt"]);
-    // There `.git` is a file, which is never listed.
+    // In a linked work tree `.git` is a file; it is never listed.
     assert_eq!(listed(&tree.path().join("linked")), ["a.txt"]);
 }
 
 #[test]
-fn the_users_own_file_and_the_repositorys_setting() {
+fn a_repository_setting_overrides_the_global_ignore_file() {
     let tree = Tree::new();
     tree.file("global", "*.bak\n");
     tree.file("own", "*.own\n");
@@ -173,7 +173,7 @@ fn the_users_own_file_and_the_repositorys_setting() {
 }
 
 #[test]
-fn a_jujutsu_work_tree_counts() {
+fn recognises_jujutsu_work_trees() {
     let tree = Tree::new();
     tree.folder(".jj");
     tree.file(".gitignore", "*.log\n");

@@ -1,5 +1,5 @@
-//! The ordered walk against the scan of the same tree: the same files in the same order, on any number of threads.
-#![allow(clippy::unwrap_used, reason = "a test may")]
+//! Tests that the ordered walk returns the files of a scan in the same order, with any number of threads.
+#![allow(clippy::unwrap_used, reason = "a failed test panics")]
 
 mod tree;
 
@@ -10,14 +10,14 @@ use sinew_pool::Pool;
 use sinew_walk::{FileType, OrderedWalk, ScanOptions, WalkStep};
 use tree::{Dice, Tree, names, scan};
 
-/// Walks with `threads` threads; the files in the order in which they were handed out, and the warnings.
+/// Walks with `threads` threads; returns the files in the order in which the walk returned them, and the warnings.
 fn walked(options: &ScanOptions, threads: usize, most: usize) -> (Vec<String>, Vec<String>) {
     let walk = OrderedWalk::open(options).unwrap();
     let handed_out = Mutex::new((Vec::new(), sinew_walk::WalkWarnings::default()));
     Pool::new("test", threads).broadcast(threads - 1, |_| {
         let mut buffer = Vec::new();
         loop {
-            // The lock keeps the order in which steps are handed out.
+            // Holding the lock preserves the order of the steps.
             let mut out = handed_out.lock().unwrap();
             match walk.next(most, threads) {
                 WalkStep::Files(batch) => {
@@ -55,7 +55,7 @@ fn check(options: &ScanOptions) {
 }
 
 #[test]
-fn the_same_files_as_a_scan_of_a_generated_tree() {
+fn returns_the_files_of_a_scan_in_order() {
     const NAMES: &[&str] = &["a", "b", "a-b", "a.c", "a0", ".h", "node_modules", ".git", "é", "x y"];
     for seed in 0..40 {
         let mut dice = Dice::new(seed);
@@ -65,7 +65,7 @@ fn the_same_files_as_a_scan_of_a_generated_tree() {
             tree.try_file(&path.join("/"), "x");
         }
         tree.try_file(".ignore", "b\n!a/b\n");
-        // Longer than an ignore file may be: a warning.
+        // Exceeds the size limit of ignore files, which causes a warning.
         if seed % 8 == 0
             && let Ok(file) = std::fs::File::create(tree.path().join("a/.rgignore"))
         {
@@ -79,7 +79,7 @@ fn the_same_files_as_a_scan_of_a_generated_tree() {
 }
 
 #[test]
-fn more_open_folders_than_are_kept_open() {
+fn walks_more_directories_than_it_keeps_open() {
     let tree = Tree::new();
     let deep: Vec<String> = (0..60).map(|level| format!("d{level}")).collect();
     for level in 0..deep.len() {
@@ -90,7 +90,7 @@ fn more_open_folders_than_are_kept_open() {
 }
 
 #[test]
-fn refused_files_are_left_out() {
+fn skips_files_that_the_filter_rejects() {
     let tree = Tree::new();
     for file in ["a/x.c", "a/y.h", "b.c"] {
         tree.file(file, "");
@@ -104,7 +104,7 @@ fn refused_files_are_left_out() {
                 let select = |path: &[u8], name: &[u8]| path.ends_with(name) && name.ends_with(b".c");
                 walk.read(folder, &mut Vec::new(), select, &CancelToken::never()).unwrap();
             }
-            WalkStep::Wait => unreachable!("one thread waits for no other"),
+            WalkStep::Wait => unreachable!("a single thread never waits"),
             WalkStep::End => break,
         }
     }
@@ -112,11 +112,11 @@ fn refused_files_are_left_out() {
 }
 
 #[test]
-fn a_cancelled_read_ends_with_the_reason() {
+fn a_cancelled_read_returns_the_reason() {
     let tree = Tree::new();
     let walk = OrderedWalk::open(&ScanOptions::new(tree.path())).unwrap();
     let (cancel_handle, cancel) = CancelHandle::new();
     cancel_handle.cancel();
-    let WalkStep::Folder(folder) = walk.next(1, 1) else { panic!("the root comes first") };
+    let WalkStep::Folder(folder) = walk.next(1, 1) else { panic!("the root is the first step") };
     assert!(walk.read(folder, &mut Vec::new(), |_, _| true, &cancel).is_err());
 }

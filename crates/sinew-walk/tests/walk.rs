@@ -1,5 +1,5 @@
-//! Entries of a scan, on ordinary and on hostile trees.
-#![allow(clippy::unwrap_used, reason = "a test may")]
+//! Tests the entries of a scan on ordinary and hostile trees.
+#![allow(clippy::unwrap_used, reason = "a failed test panics")]
 
 mod tree;
 
@@ -12,12 +12,12 @@ use sinew_walk::{Detail, FileType, ScanOptions};
 use tree::{Tree, names, scan};
 
 #[test]
-fn entries_come_in_the_order_of_their_paths() {
+fn entries_are_in_path_order() {
     let tree = Tree::new();
     for file in ["a/x", "a-b/x", "a-b/c", "a.c", "a0", "b", "a/b/c", "a/b-c", "é", "a b/c"] {
         tree.file(file, "");
     }
-    // Elsewhere it is the folder `a`.
+    // Other systems ignore case, so `A` would be the directory `a`.
     let in_capitals = cfg!(target_os = "linux");
     if in_capitals {
         tree.file("A", "");
@@ -35,7 +35,7 @@ fn entries_come_in_the_order_of_their_paths() {
 }
 
 #[test]
-fn hidden_names_git_and_node_modules() {
+fn options_select_hidden_names_and_node_modules() {
     let tree = Tree::new();
     for file in [".git/config", ".env", ".config/x", "node_modules/a/b", "src/node_modules/c", "src/a"] {
         tree.file(file, "");
@@ -49,7 +49,7 @@ fn hidden_names_git_and_node_modules() {
 }
 
 #[test]
-fn ignored_entries_are_left_out_or_marked() {
+fn ignored_entries_are_excluded_or_marked() {
     let tree = Tree::new();
     tree.folder(".git");
     for (file, text) in [(".gitignore", "out/\n"), ("out/a/b", ""), ("src/a", "")] {
@@ -63,7 +63,7 @@ fn ignored_entries_are_left_out_or_marked() {
 }
 
 #[test]
-fn a_rule_can_show_a_hidden_file() {
+fn a_negated_rule_includes_a_hidden_file() {
     let tree = Tree::new();
     tree.folder(".git");
     tree.file(".gitignore", "!.env.example\n");
@@ -74,7 +74,7 @@ fn a_rule_can_show_a_hidden_file() {
 }
 
 #[test]
-fn details_only_on_request() {
+fn reads_details_only_on_request() {
     let tree = Tree::new();
     tree.file("a", "12345");
     let options = ScanOptions::new(tree.path());
@@ -99,7 +99,7 @@ fn a_file_as_root_is_its_only_entry() {
 }
 
 #[test]
-fn a_root_that_is_not_there_is_an_error() {
+fn a_missing_root_is_an_error() {
     let tree = Tree::new();
     let options = ScanOptions::new(tree.path().join("none"));
     let error = sinew_walk::scan(&options, &Pool::new("test", 1), &CancelToken::never()).unwrap_err();
@@ -115,7 +115,7 @@ mod unix {
     use std::os::unix::fs::symlink;
 
     #[test]
-    fn links_are_listed_and_entered_only_as_root_or_on_request() {
+    fn follows_links_only_as_the_root_or_on_request() {
         let tree = Tree::new();
         tree.file("real/a", "");
         tree.folder("root");
@@ -131,7 +131,7 @@ mod unix {
         let targets: Vec<_> = plain.iter().map(|entry| entry.target_type()).collect();
         assert_eq!(targets, [None, Some(FileType::Dir), None, Some(FileType::Dir)]);
         let followed = names(&scan(&ScanOptions { follow_links: true, ..options }), |_| true);
-        // `up` leads out and in again once, never into a folder that it came through.
+        // `up` is followed once, and never into a directory that contains it.
         assert!(
             followed.contains(&"link/a".to_string()) && followed.contains(&"up/real/a".to_string()),
             "{followed:?}"
@@ -143,7 +143,7 @@ mod unix {
     }
 
     #[test]
-    fn names_that_are_no_utf8_are_shown_lossily_and_can_be_opened() {
+    fn opens_files_whose_name_is_not_utf_8() {
         let tree = Tree::new();
         let name = OsStr::from_bytes(b"a\xFFb");
         std::fs::create_dir(tree.path().join(name)).unwrap();
@@ -155,7 +155,7 @@ mod unix {
     }
 
     #[test]
-    fn pipes_and_sockets_are_left_out_also_as_ignore_files() {
+    fn skips_pipes_and_sockets_even_as_ignore_files() {
         let tree = Tree::new();
         tree.folder(".git");
         tree.file("a", "");
@@ -170,7 +170,7 @@ mod unix {
     }
 
     #[test]
-    fn a_linked_gitignore_does_not_count_as_in_git() {
+    fn ignores_a_linked_gitignore_like_git() {
         let tree = Tree::new();
         tree.folder(".git");
         tree.file("rules", "a\n");
@@ -180,7 +180,7 @@ mod unix {
     }
 
     #[test]
-    fn thousands_of_levels_are_walked_and_opened() {
+    fn walks_and_opens_thousands_of_levels() {
         const LEVELS: usize = 3_000;
         let tree = Tree::new();
         let deep = Deep::dig(tree.path(), LEVELS);
@@ -194,8 +194,8 @@ mod unix {
         drop(deep);
     }
 
-    /// A chain of folders with a file at the end. Taken down from below: the standard library's way would need a
-    /// descriptor per level.
+    /// Nested directories with a file in the innermost one. Removed from the inside out, because the standard library
+    /// would need a descriptor per level.
     struct Deep(Vec<rustix::fd::OwnedFd>);
 
     impl Deep {
@@ -203,7 +203,7 @@ mod unix {
             use rustix::fs::{Mode, OFlags, mkdirat, openat};
             let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
             let mut here = openat(rustix::fs::CWD, root, flags, Mode::empty()).unwrap();
-            // Every hundredth level is kept open, which is where the way up begins again.
+            // Keeps every hundredth level open, from which the removal continues.
             let mut kept = vec![here.try_clone().unwrap()];
             for level in 1..=levels {
                 mkdirat(&here, "d", 0o700.into()).unwrap();
@@ -231,7 +231,7 @@ mod unix {
         }
     }
 
-    /// Root reads everything, so the scan is done by a program of an unprivileged user: this one again.
+    /// Root can read everything, so this test runs itself again as an unprivileged user.
     #[test]
     fn an_unreadable_folder_is_a_warning() {
         use std::os::unix::fs::PermissionsExt;
@@ -254,10 +254,10 @@ mod unix {
         };
         mode(tree.path(), 0o755);
         mode(&tree.path().join("closed"), 0o000);
-        // The program may lie where the other user cannot read it.
+        // The other user may not be able to read the original program.
         let program = tree.path().join("open");
-        // Written by a process of its own: what this process has open for writing, a child that another test starts at
-        // that moment has open too, and the system runs no file that anybody may still write.
+        // Another process makes the copy. If this one had it open for writing, a child that another test starts at that
+        // moment would inherit the descriptor, and the system runs no file that is open for writing.
         let mut copy = std::process::Command::new("cp");
         assert!(copy.arg(std::env::current_exe().unwrap()).arg(&program).status().unwrap().success());
         mode(&program, 0o755);
@@ -278,7 +278,7 @@ mod unix {
 }
 
 #[test]
-fn a_cancelled_scan_ends_with_the_reason() {
+fn a_cancelled_scan_returns_the_reason() {
     let tree = Tree::new();
     tree.file("a/b", "");
     let (cancel_handle, cancel) = CancelHandle::new();
@@ -288,7 +288,7 @@ fn a_cancelled_scan_ends_with_the_reason() {
 }
 
 #[test]
-fn a_scan_is_cancelled_on_its_way() {
+fn cancelling_ends_a_running_scan() {
     let tree = Tree::new();
     for folder in 0..200 {
         tree.folder(&format!("{folder}"));
@@ -297,7 +297,7 @@ fn a_scan_is_cancelled_on_its_way() {
     let (cancel_handle, cancel) = CancelHandle::new();
     let over = Arc::new(AtomicBool::new(false));
     let options = ScanOptions::new(tree.path());
-    // Scans again and again until the signal comes: it must come during one or between two.
+    // Scans repeatedly, because the signal may arrive between two scans.
     let scans = std::thread::spawn({
         let (cancel, over) = (cancel.clone(), Arc::clone(&over));
         move || {
@@ -318,7 +318,7 @@ fn a_scan_is_cancelled_on_its_way() {
 }
 
 #[test]
-fn many_folders_give_the_same_scan_on_any_number_of_threads() {
+fn the_scan_does_not_depend_on_the_number_of_threads() {
     let tree = Tree::new();
     for folder in 0..300 {
         tree.file(&format!("{}/{}/{folder}", folder % 7, folder % 50), "");

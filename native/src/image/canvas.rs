@@ -48,7 +48,7 @@ impl Picture {
     pub fn orient<'env>(&self, env: &'env Env, orientation: u8) -> napi::Result<Object<'env>> {
         let picture = Arc::clone(&self.picture);
         let work = move || {
-            let invalid = || Error::invalid(format!("orient: no orientation {orientation}; EXIF knows 1 to 8"));
+            let invalid = || Error::invalid(format!("orient: invalid orientation {orientation}; use 1 to 8"));
             picture.orient(Orientation::from_exif(orientation).ok_or_else(invalid)?, &CancelToken::never())
         };
         task::blocking(env, "orientImage", work, NewPicture)

@@ -37,7 +37,7 @@ impl FitRequest {
     }
 }
 
-/// The image within the limits.
+/// An image within the limits.
 #[napi(object, object_from_js = false)]
 pub(crate) struct FittedImage {
     /// The encoded file.

@@ -12,14 +12,14 @@ export declare class Abort {
    release(): void
 }
 
-/** The result of a hand-back. */
+/** The result of `apply`. */
 export interface AppliedAnswer {
   paths: Buffer
   ends: Array<number>
   outcomes: Array<string>
-  /** Empty without a reason. */
+  /** One per path; empty if there is no reason. */
   reasons: Array<string>
-  /** Empty without a file that contains both texts. */
+  /** One per path: the file with both texts; empty if there is none. */
   merged: Array<string>
   applied: boolean
   remainder: RemainderAnswer
@@ -48,14 +48,14 @@ export interface CheckpointAnswer {
   coverage: string
 }
 
-/** Differences. */
+/** The differences between two checkpoints. */
 export interface CheckpointChangesAnswer {
   paths: Buffer
   ends: Array<number>
   changes: Array<string>
   kinds: Array<string>
   from: Buffer
-  /** The end of each old path; one that ends where the previous one ends is absent. */
+  /** The end of each old path; equal to the previous end if there is no old path. */
   fromEnds: Array<number>
   truncated: boolean
   coverage: string
@@ -73,13 +73,13 @@ export declare class CheckpointsHandle {
    list(): Promise<CheckpointAnswer[]>
   /** Compares two checkpoints. */
    changes(from: string, to: string, timeoutMs?: number | undefined | null, abort?: Abort | undefined | null): Promise<CheckpointChangesAnswer>
-  /** Returns what a restore would do. */
+  /** Returns the changes that a restore would make. */
    plan(id: string, request: RestoreRequest, abort?: Abort | undefined | null): Promise<PlanAnswer>
-  /** Undoes changes. */
+  /** Undoes the changes since a checkpoint. */
    restore(id: string, request: RestoreRequest, abort?: Abort | undefined | null): Promise<RestoredAnswer>
   /** Returns the contents of the store. */
    usage(): Promise<UsageAnswer>
-  /** Reduces the store to its limits. */
+  /** Deletes the oldest checkpoints until the store is within its limits. */
    gc(timeoutMs?: number | undefined | null, abort?: Abort | undefined | null): Promise<CollectedAnswer>
 }
 
@@ -95,7 +95,7 @@ export interface CheckpointsRequest {
   timeoutMs?: number
 }
 
-/** The result of a collection. */
+/** The result of a cleanup. */
 export interface CollectedAnswer {
   removed: Array<string>
   freedBytes: number
@@ -127,7 +127,7 @@ export interface DiffRequest {
   timeoutMs?: number
 }
 
-/** A lock until it is released, collected, or its thread ends. */
+/** A lock. It is held until it is released or garbage-collected, or its thread ends. */
 export declare class FileLockHandle {
   /** Releases the lock; later calls do nothing. */
    release(): void
@@ -166,7 +166,7 @@ export interface FitRequest {
   timeoutMs?: number
 }
 
-/** The image within the limits. */
+/** An image within the limits. */
 export interface FittedImage {
   /** The encoded file. */
   data: Uint8Array
@@ -318,7 +318,7 @@ export interface HtmlRequest {
   timeoutMs?: number
 }
 
-/** When files are read into the index without a request. */
+/** When files are indexed automatically. */
 export declare enum IndexPolicy {
   Auto = 'auto',
   Always = 'always',
@@ -346,7 +346,7 @@ export interface KittyFields {
   eventType?: number
 }
 
-/** A view that a process left. */
+/** A view that a process has left behind. */
 export interface LeftoverAnswer {
   id: string
   root: string
@@ -364,7 +364,7 @@ export interface OutputChunk {
   data: string | Uint8Array
 }
 
-/** Collects output of any size and keeps the end in memory. */
+/** Collects output of any size and keeps its end in memory. */
 export declare class OutputSink {
   /** Creates an empty sink. Creates no file yet. */
    constructor(options: SinkRequest)
@@ -378,9 +378,9 @@ export declare class OutputSink {
 export interface PatchRequest {
   /** The directory below which files may change. */
   root: string
-  /** Whether to write nothing. */
+  /** Whether to only check the patch, without writing files. */
   dryRun?: boolean
-  /** The number of context lines at each end of a hunk that need not match. */
+  /** The maximum number of context lines at each end of a hunk that may differ. */
   fuzz?: number
   /** The time limit in milliseconds. */
   timeoutMs?: number
@@ -406,9 +406,9 @@ export interface PatchedFile {
 export interface PatchedHunk {
   /** The first line in the new text, from 1. */
   line: number
-  /** The number of lines between the announced and the actual position. */
+  /** The number of lines between the position in the hunk header and the actual position. */
   offset: number
-  /** The number of context lines at each end that did not match. */
+  /** The number of context lines at each end that differ. */
   fuzz: number
 }
 
@@ -437,11 +437,11 @@ export interface PlanAnswer {
   paths: Buffer
   ends: Array<number>
   actions: Array<string>
-  /** Empty without a reason. */
+  /** Empty if there is no reason. */
   reasons: Array<string>
   changes: Array<string>
   kinds: Array<string>
-  /** Empty without a note. */
+  /** Empty if there is no note. */
   notes: Array<string>
   repositories: Array<RepositoryAnswer>
   coverage: string
@@ -465,7 +465,7 @@ export declare class ProcessHandle {
    waitForExit(timeoutMs?: number, abort?: Abort): Promise<void>
 }
 
-/** The progress of a build. */
+/** The progress of building an index. */
 export interface ProgressAnswer {
   phase: ProgressPhase
   files: number
@@ -473,7 +473,7 @@ export interface ProgressAnswer {
   bytes: number
 }
 
-/** The steps of a build. */
+/** The steps of building an index. */
 export declare enum ProgressPhase {
   List = 'list',
   Read = 'read',
@@ -544,11 +544,11 @@ export interface PtyTerminal {
   pid: number
   /** The file descriptor of the host's end of the terminal. */
   fd: number
-  /** The path of the program's end. */
+  /** The path of the program's end of the terminal. */
   name: string
 }
 
-/** What a hand-back leaves in the view. */
+/** What `apply` leaves in the view. */
 export interface RemainderAnswer {
   ignored: Buffer
   ignoredEnds: Array<number>
@@ -570,7 +570,7 @@ export interface RepositoryAnswer {
 
 /** The options of a restore. */
 export interface RestoreRequest {
-  /** Starts and ends, alternating. */
+  /** The start and the end of each range, alternating. */
   spans?: Array<string>
   paths?: Array<Buffer>
   force: boolean
@@ -588,9 +588,9 @@ export interface RestoredAnswer {
 
 /** A compiled policy. */
 export declare class SandboxHandle {
-  /** Returns which guarantees are enforced, by which mechanism, and which are missing. */
+  /** Returns which guarantees are enforced and by which mechanism, and which are missing. */
    status(): Array<SandboxPromise>
-  /** Rejects new commands, and releases what running commands do not use. */
+  /** Rejects new commands, and releases resources that running commands do not use. */
    close(): void
 }
 
@@ -616,9 +616,9 @@ export interface SandboxSetup {
   denyWrite: Array<string>
   denyRead: Array<string>
   denyExec: Array<string>
-  /** The protected paths; absent for the default. */
+  /** The protected paths; the default ones if absent. */
   protect?: Array<string>
-  /** Whether to use the default protection, even if the mode has none. */
+  /** Whether to protect the default paths even if the mode does not. */
   protectsDefault: boolean
   /** `off`, `loopback` or `on`. */
   network?: string
@@ -833,7 +833,7 @@ export interface ViewChangesAnswer {
   remainder: RemainderAnswer
 }
 
-/** What does not change in a view. */
+/** The constant properties of a view. */
 export interface ViewFacts {
   id: string
   path: string
@@ -847,13 +847,13 @@ export interface ViewFacts {
 
 /** An isolated view of a directory. */
 export declare class ViewHandle {
-  /** Returns what does not change. */
+  /** Returns the constant properties. */
    facts(): ViewFacts
-  /** Compares the view with the directory as it was. */
+  /** Compares the view with the original state of the directory. */
    changes(ignored: boolean, maxPatchBytes?: number | undefined | null, timeoutMs?: number | undefined | null, abort?: Abort | undefined | null): Promise<ViewChangesAnswer>
   /** Applies the changes to the directory. */
    apply(onConflict: string, ignored: boolean, timeoutMs?: number | undefined | null, abort?: Abort | undefined | null): Promise<AppliedAnswer>
-  /** Removes the view. Does nothing if that was done. */
+  /** Removes the view. Does nothing if it was removed already. */
    discard(): Promise<void>
 }
 
@@ -873,7 +873,7 @@ export interface WatchBatch {
   events: Array<WatchedChange>
 }
 
-/** A directory that is watched until it is closed or collected, or its thread ends. */
+/** A watched directory. It is watched until it is closed or garbage-collected, or its thread ends. */
 export declare class WatchHandle {
   /** Returns how changes were detected when the directory was opened. */
   get mode(): string
@@ -889,7 +889,7 @@ export interface WatchRequest {
   ignore?: Array<string>
   /** Whether ignore files apply. */
   gitignore?: boolean
-  /** Whether directories below are watched as well. */
+  /** Whether subdirectories are watched too. */
   recursive?: boolean
   /** The time in which changes are collected, in milliseconds. */
   debounceMs?: number
@@ -927,11 +927,11 @@ export declare class WorkspaceHandle {
    close(): Promise<void>
   /** Records a use of a path; the time in milliseconds since the epoch. */
    note(path: string, kind: UseKind, at: number): void
-  /** Returns what changed since a token. */
+  /** Returns the paths that changed since a token. */
    changes(since?: string | undefined | null, timeoutMs?: number | undefined | null, abort?: Abort | undefined | null): Promise<ChangesAnswer>
-  /** Returns the progress of the current build. */
+  /** Returns the progress of building the index. */
    progress(): ProgressAnswer
-  /** Reads the files that are missing in the index. */
+  /** Adds the files that are not indexed yet. */
    ready(timeoutMs?: number | undefined | null, abort?: Abort | undefined | null): Promise<WorkspaceState>
   /** Returns the state as of the last call. */
    status(): WorkspaceState
@@ -1013,7 +1013,7 @@ export declare function extractSegments(line: string, beforeEnd: number, afterSt
 /** Scales and encodes an image to fit the limits of a model. */
 export declare function fitImage(bytes: Uint8Array, options: FitRequest, abort?: Abort | undefined | null): Promise<FittedImage>
 
-/** Finds the entries below a directory whose path matches a query best. */
+/** Finds the entries below a directory whose paths match a query best. */
 export declare function fuzzyFind(options: FindRequest, abort?: Abort | undefined | null): Promise<FindAnswer>
 
 /** Lists one name per language. */
@@ -1025,10 +1025,10 @@ export declare function getSystemInfo(): SystemFacts
 /** Summarises recently ended calls. */
 export declare function getWorkProfile(lastSeconds: number): WorkProfile
 
-/** Finds the entries below a folder that match a pattern. */
+/** Finds the entries below a directory that match a pattern. */
 export declare function glob(options: GlobRequest, abort?: Abort | undefined | null): Promise<GlobAnswer>
 
-/** Finds the entries below a folder that match a pattern, before it returns. */
+/** Finds the entries below a directory that match a pattern, synchronously. */
 export declare function globSync(options: GlobRequest): GlobAnswer
 
 /** Searches files; `onMatch` receives pieces of the result while the search runs. */
@@ -1061,7 +1061,7 @@ export declare function keyNames(): Array<string>
 /** Signals a process and all its descendants. */
 export declare function killTree(pid: number, signal: number): number
 
-/** Lists the views that processes left. */
+/** Lists the views that processes have left behind. */
 export declare function leftoverViews(home?: string | undefined | null, timeoutMs?: number | undefined | null, abort?: Abort | undefined | null): Promise<LeftoverAnswer[]>
 
 /** Returns the process ids of all descendants of a process. */
@@ -1105,13 +1105,13 @@ export declare function parseKey(data: string, kittyActive: boolean): number
 
 export declare function parseKittySequence(data: string): KittyFields | null
 
-/** Returns the process that currently has this id; null if there is none. */
+/** Returns the running process with this id; null if there is none. */
 export declare function processFromPid(pid: number): ProcessHandle | null
 
-/** Deletes the index of a directory on disk; resolves to false if there is none. */
+/** Deletes the index of a directory from disk; resolves to false if there is none. */
 export declare function removeWorkspace(root: string, cacheDir?: string | undefined | null): Promise<boolean>
 
-/** Opens a view that a process left. */
+/** Opens a view that a process has left behind. */
 export declare function reopenView(home: string | undefined | null, id: string, timeoutMs?: number | undefined | null, abort?: Abort | undefined | null): Promise<ViewHandle>
 
 export declare function sanitizeText(text: string): string | null

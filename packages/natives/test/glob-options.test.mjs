@@ -87,7 +87,7 @@ test("groups stand for alternatives within a name", async () => {
   await check(["**/*.ts", "!**/@(c|f).ts"]);
   const { matches } = await glob({ ...OURS, pattern: "**/*.ts", ignore: "**/!(c|f).ts" });
   assert.deepEqual(matches.map(({ path }) => path), ["src/c.ts", "src/d,e/f.ts"]);
-  await assert.rejects(glob({ ...OURS, pattern: "@(src/c|a).ts" }), { code: "ERR_INVALID_ARG_VALUE", message: /stands for one name/ });
+  await assert.rejects(glob({ ...OURS, pattern: "@(src/c|a).ts" }), { code: "ERR_INVALID_ARG_VALUE", message: /cannot contain `\/`/ });
 });
 
 test("links to folders are entered where that is asked for, and none twice on one path", async (t) => {

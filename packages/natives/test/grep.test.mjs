@@ -99,7 +99,7 @@ test("mistakes are named", async () => {
   await assert.rejects(grep({ pattern: "x", path, mode: "all" }), { name: "TypeError" });
   await assert.rejects(grep({ pattern: "x", path }, 7), { name: "TypeError", message: "grep: onMatch must be a function, not 7" });
   await assert.rejects(grep({ pattern: "(?=x)", path }), { code: "ERR_INVALID_ARG_VALUE", message: /look-around/ });
-  await assert.rejects(grep({ pattern: "x", path, type: "pyton" }), { code: "ERR_INVALID_ARG_VALUE", message: /close names: python/ });
+  await assert.rejects(grep({ pattern: "x", path, type: "pyton" }), { code: "ERR_INVALID_ARG_VALUE", message: /similar types: python/ });
   await assert.rejects(grep({ pattern: "x", path, glob: "[a" }), { code: "ERR_INVALID_ARG_VALUE", message: /^grep: / });
   await assert.rejects(grep({ pattern: "x", path: join(path, "none") }), { code: "ENOENT" });
   const nulls = await grep({ pattern: "x", path, glob: null, maxCount: null, signal: null, mode: null });

@@ -39,5 +39,5 @@ test("what nobody reads holds nothing back", unix, (t) => {
 
 test("what is no descriptor is refused", () => {
   for (const fd of [-1, 1.5, NaN, "1", undefined]) assert.throws(() => new TtyWriter(fd), { name: "RangeError", code: "ERR_OUT_OF_RANGE" });
-  assert.throws(() => new TtyWriter(1_000_000), /TtyWriter: the descriptor cannot be written to|Unix only/);
+  assert.throws(() => new TtyWriter(1_000_000), /TtyWriter: the descriptor is not writable|Unix only/);
 });

@@ -72,7 +72,7 @@ for (const options of [{ cacheDir: null }, { cacheDir: null, freshness: "sweep" 
   });
 }
 
-test("on Linux files that cannot match are not opened, and what changed is", { skip: process.platform !== "linux" && "an index is kept on Linux alone" }, async () => {
+test("on Linux files that cannot match are not opened, and what changed is", { skip: process.platform !== "linux" && "indexes are only supported on Linux" }, async () => {
   const root = tree({ "a.txt": "alpha\n", "b.txt": "beta\n" });
   const workspace = await Workspace.open(root, { cacheDir: null });
   assert.equal(workspace.status().state, "listing");
@@ -86,7 +86,7 @@ test("on Linux files that cannot match are not opened, and what changed is", { s
     assert.equal((await workspace.grep({ pattern: "needle" })).totalMatches, 1);
     assert.equal(workspace.status().last.candidates, 1);
     await workspace.grep({ pattern: "needle", gitignore: false });
-    assert.equal(workspace.status().last.why, "the index does not hold these files");
+    assert.equal(workspace.status().last.why, "the index does not contain these files");
   }
   await workspace.close();
 });

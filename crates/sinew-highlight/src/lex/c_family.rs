@@ -436,7 +436,7 @@ impl CFamily {
         }
     }
 
-    /// `@"…"`, `$"…{name}…"`, `$@"…"`, `$"""…"""` and names like `@class`.
+    /// Handles `@"…"`, `$"…{name}…"`, `$@"…"`, `$"""…"""` and names like `@class`.
     fn csharp_string(&mut self, line: &mut Line<'_, '_, '_>) {
         let at = line.at;
         let mut index = at;
@@ -507,7 +507,7 @@ impl CFamily {
         self.attribute = true;
     }
 
-    /// A line that begins with `#`.
+    /// Handles a line that begins with `#`.
     fn directive(&mut self, line: &mut Line<'_, '_, '_>) {
         let start = line.after_blanks(line.at);
         if line.at != 0 || line.byte(start) != b'#' {
@@ -664,7 +664,7 @@ impl Rules {
     }
 }
 
-/// Go: `x.y` and `f(…)` after a name are not types.
+/// Returns true for a Go name between a closing bracket and a dot, which is not a type.
 fn glued_call(last: Before, next: u8) -> bool {
     last == Before::Close && next == b'.'
 }

@@ -117,7 +117,7 @@ impl Css {
         }
     }
 
-    /// The colon of a declaration, or the beginning of `:hover` and `::before`.
+    /// Handles the colon of a declaration, or the beginning of `:hover` and `::before`.
     fn colon(&mut self, line: &mut Line<'_, '_, '_>) {
         let at = line.at;
         let declares = self.blocks & 1 == 1 && !self.value && !self.selects(line);
@@ -186,7 +186,7 @@ fn word_end(line: &Line<'_, '_, '_>, from: usize) -> usize {
     }
 }
 
-/// A number with its sign and unit.
+/// Highlights a number with its sign and unit.
 fn number(line: &mut Line<'_, '_, '_>, at: usize) {
     let mut end = at;
     if matches!(line.byte(end), b'-' | b'+') {

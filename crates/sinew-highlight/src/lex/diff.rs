@@ -3,8 +3,8 @@
 use super::scan::Line;
 use crate::category::Category::{self, Comment, Deleted, Inserted, Keyword, Plain, Type};
 
-/// The state of the lexer between lines: the numbers of lines that the open hunk still has in either file. In a hunk, a
-/// removed line that begins with `-- ` is not the header of a file.
+/// The state of the lexer between lines: the number of remaining lines of the open hunk in either file. This
+/// distinguishes a removed line that begins with `-- ` from a file header.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Diff {
     old: u32,
@@ -20,7 +20,8 @@ impl Diff {
         header(line);
     }
 
-    /// Counts a line of the open hunk; `None` if there is none, or if the line is none of it.
+    /// Counts a line of the open hunk and returns its category; `None` if no hunk is open, or if the line does not
+    /// belong to it.
     fn in_hunk(&mut self, first: u8) -> Option<Category> {
         let (old, new, category) = match first {
             // Some programs drop the blank of an empty line.
@@ -47,7 +48,7 @@ fn hunk(text: &[u8]) -> Option<Diff> {
     Some(Diff { old: count(old)?, new: count(new)? })
 }
 
-/// Highlights a line outside hunks, or in one that does not say how long it is.
+/// Highlights a line outside a hunk, or in a hunk of unknown length.
 fn header(line: &mut Line<'_, '_, '_>) {
     let text = line.text;
     let begins = |prefix: &[u8]| text.starts_with(prefix);
@@ -72,7 +73,7 @@ fn header(line: &mut Line<'_, '_, '_>) {
     line.rest(category);
 }
 
-/// `@@ -1,2 +1,3 @@ context`.
+/// Highlights `@@ -1,2 +1,3 @@ context`.
 fn range(line: &mut Line<'_, '_, '_>) {
     let end = line.find(b"@@", 2).map_or(line.text.len(), |end| end + 2);
     line.take(end, Type);

@@ -203,7 +203,7 @@ impl Fence {
     }
 }
 
-/// Only built-in lexers: a block of another language is shown as text.
+/// Returns the lexer of a code block. `None` if the language has no built-in lexer; the block is then shown as text.
 fn inner_lexer(name: &str) -> Option<Box<Lexer>> {
     // Markdown in Markdown could nest infinitely.
     let language = names::find_lexer(name).filter(|language| !matches!(language, NativeLexer::Markdown))?;
@@ -244,7 +244,7 @@ fn code_end(line: &Line<'_, '_, '_>, from: usize, length: usize) -> Option<usize
     }
 }
 
-/// `[text](address)`, `[text][name]` and plain brackets.
+/// Handles `[text](address)`, `[text][name]` and plain brackets.
 fn link(line: &mut Line<'_, '_, '_>) {
     let at = line.at;
     let close = closing_bracket(&line.text[at..line.text.len().min(at + 300)]).map(|close| at + close);

@@ -66,13 +66,13 @@ pub(crate) enum NativeLexer {
     Ruby,
     Php,
     Html,
-    /// No language at all.
+    /// Plain text.
     Text,
     Xml,
     Markdown,
-    /// HTML with code.
+    /// HTML with embedded code.
     Template(&'static template::Rules),
-    /// A row of the tables.
+    /// A language of the table-driven lexer.
     Table(&'static Language),
 }
 

@@ -186,7 +186,7 @@ impl Php {
         }
     }
 
-    /// `//` and `#` comments end with the line or the code.
+    /// Highlights a `//` or `#` comment, which ends with the line or the code.
     fn line_comment(&mut self, line: &mut Line<'_, '_, '_>) {
         let end = line.find(b"?>", line.at).unwrap_or(line.text.len());
         line.take(end, Comment);

@@ -242,7 +242,7 @@ impl Python {
     }
 }
 
-/// The expression in a field.
+/// Highlights the expression in a field.
 fn inner(text: &[u8], paint: &mut Paint<'_>, nested: u32) {
     let mut line = Line::new(text, paint);
     let mut lexer = Python { nested, ..Python::default() };

@@ -325,7 +325,7 @@ impl Ruby {
         *last = Last::Value;
     }
 
-    /// `%w(…)`, `%q{…}`, `%(…)` and so on.
+    /// Handles `%w(…)`, `%q{…}`, `%(…)` and similar literals.
     fn percent(&mut self, line: &mut Line<'_, '_, '_>, last: &mut Last) {
         let at = line.at;
         let letter = line.byte(at + 1);

@@ -257,7 +257,7 @@ impl Script {
         if glued && self.braces & 1 == 1 && self.bodies & 1 == 0 { Punctuation } else { Operator }
     }
 
-    /// A brace in angle brackets is the default of a type parameter.
+    /// Opens a bracket. A brace in angle brackets is the default of a type parameter.
     fn open(&mut self, byte: u8, last: Before, in_angles: bool) {
         let brace = byte == b'{';
         let body = brace && (self.body && !in_angles || self.types && last == Before::Colon);

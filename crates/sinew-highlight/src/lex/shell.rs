@@ -92,7 +92,7 @@ impl Shell {
         }
     }
 
-    /// A line of a here-document.
+    /// Highlights a line of a here-document.
     fn document(&mut self, line: &mut Line<'_, '_, '_>) {
         let Some(document) = self.documents.first() else { return };
         let text = if document.tabs { line.text.trim_ascii_start() } else { line.text };

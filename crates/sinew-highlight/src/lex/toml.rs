@@ -87,7 +87,7 @@ fn is_key(line: &Line<'_, '_, '_>, end: usize, value: bool) -> bool {
     next == b'=' || next == b'.' && !value
 }
 
-/// `[table]` and `[[array]]`.
+/// Highlights `[table]` and `[[array]]`.
 fn header(line: &mut Line<'_, '_, '_>) {
     loop {
         line.blanks();

@@ -74,8 +74,8 @@ impl Words {
     #[inline]
     fn slot(&self, word: &[u8]) -> usize {
         let mut slot = hash(word) & self.mask;
-        while let Some((held, _)) = self.slots[slot] {
-            if held == word || self.fold && held.eq_ignore_ascii_case(word) {
+        while let Some((stored, _)) = self.slots[slot] {
+            if stored == word || self.fold && stored.eq_ignore_ascii_case(word) {
                 break;
             }
             slot = (slot + 1) & self.mask;

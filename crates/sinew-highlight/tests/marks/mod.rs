@@ -1,8 +1,8 @@
-//! Coloured text to the category of each byte and back to text.
+//! Converts coloured text to plain text with the category of each byte.
 
 use sinew_highlight::{Category, Colors};
 
-/// Colours that can be told apart: the number of the category.
+/// Returns a palette with a different colour for each category: its number.
 pub(crate) fn palette() -> Colors {
     let color = |category: Category| format!("\x1b[38;5;{}m", category as u8);
     Colors {
@@ -20,7 +20,7 @@ pub(crate) fn palette() -> Colors {
     }
 }
 
-/// The text without the codes of [`palette`], and the category of each of its bytes.
+/// Returns the text without the codes of [`palette`], and the category of each byte.
 pub(crate) fn decode(text: &str) -> (String, Vec<Category>) {
     let (mut plain, mut categories) = (String::new(), Vec::new());
     let mut current = Category::Plain;
@@ -38,7 +38,7 @@ pub(crate) fn decode(text: &str) -> (String, Vec<Category>) {
     (plain, categories)
 }
 
-/// The category that a code at the beginning of a text switches to, and the text behind it.
+/// Returns the category that a code at the start of a text selects, and the text after the code.
 fn code(text: &str) -> Option<(Category, &str)> {
     if let Some(after) = text.strip_prefix("\x1b[39m") {
         return Some((Category::Plain, after));

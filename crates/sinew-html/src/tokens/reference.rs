@@ -25,8 +25,8 @@ impl Characters {
 /// The longest name, its semicolon included, has 32 bytes.
 const LONGEST: usize = 32;
 
-/// Decodes the reference after an ampersand, and returns its length in bytes. `None` if there is none. In an attribute,
-/// a name without a semicolon is only a reference if no letter, digit or equals sign follows.
+/// Decodes the reference after an ampersand, and returns its length in bytes. `None` if no valid reference follows. In
+/// an attribute, a name without a semicolon is only a reference if no letter, digit or equals sign follows.
 pub(super) fn decode(rest: &str, in_attribute: bool) -> Option<(Characters, usize)> {
     let bytes = rest.as_bytes();
     match bytes.first()? {

@@ -15,14 +15,14 @@ fn by_html5ever(page: &str, options: &Options) -> String {
     while !matches!(tokenizer.feed(&queue), html5ever::TokenizerResult::Done) {}
     tokenizer.end();
     let tree = tokenizer.sink.into_tree();
-    write::markdown(&tree, page.len(), options, &CancelToken::never()).expect("nobody cancels")
+    write::markdown(&tree, page.len(), options, &CancelToken::never()).expect("not cancelled")
 }
 
 #[track_caller]
 fn check(page: &str) {
     for clean_content in [false, true] {
         let options = Options { clean_content, ..Options::default() };
-        let ours = crate::html_to_markdown(page, &options, &CancelToken::never()).expect("nobody cancels");
+        let ours = crate::html_to_markdown(page, &options, &CancelToken::never()).expect("not cancelled");
         assert_eq!(ours, by_html5ever(page, &options), "from {page:?}");
     }
 }

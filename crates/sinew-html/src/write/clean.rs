@@ -2,7 +2,7 @@
 
 use crate::tree::{Data, NIL, Tree};
 
-/// A form with at least so many bytes of text is the page itself, as in ASP.NET.
+/// A form with at least this many bytes of text contains the page itself, as in ASP.NET.
 const TEXT_OF_PAGE: usize = 500;
 
 /// Words that begin the classes of asides that belong to the text.
@@ -30,7 +30,7 @@ pub(super) fn is_chrome(tree: &Tree, id: u32, name: &str) -> bool {
         "form" => return !has_page(tree, id),
         "button" => return !is_within(tree, id, &["h1", "h2", "h3", "h4", "h5", "h6", "summary"]),
         "header" => {
-            // One header in another belongs to it.
+            // A nested header belongs to the outer one.
             let inner = is_within(tree, id, &["article", "main", "section", "blockquote", "header"]);
             return !inner && !is_title(tree, id);
         }
@@ -42,7 +42,7 @@ pub(super) fn is_chrome(tree: &Tree, id: u32, name: &str) -> bool {
     let Data::Element { attributes, .. } = &tree.node(id).data else {
         return false;
     };
-    // Wikipedia shows an image instead, which is hidden from those who cannot see it.
+    // On Wikipedia, both a formula and its image are marked as hidden.
     if tree.attribute(id, "class").is_some_and(|class| class.starts_with("mwe-math")) {
         return false;
     }
@@ -103,7 +103,8 @@ fn is_title(tree: &Tree, id: u32) -> bool {
     has_heading && !has_navigation
 }
 
-/// Returns true if a form has the main text of the page. Forms are never nested, so that all take linear time.
+/// Returns true if a form contains the main text of the page. Forms are never nested, so checking all of them takes
+/// linear time.
 fn has_page(tree: &Tree, id: u32) -> bool {
     let mut is_page = false;
     let mut bytes = 0;
@@ -121,7 +122,7 @@ fn has_page(tree: &Tree, id: u32) -> bool {
     is_page || bytes >= TEXT_OF_PAGE
 }
 
-/// Calls `each` for all nodes below `id`; it returns true if those below a node follow.
+/// Calls `each` for the nodes below `id`; it returns true to visit the children of a node, too.
 fn descend(tree: &Tree, id: u32, mut each: impl FnMut(u32) -> bool) {
     let mut next = tree.node(id).first;
     while next != NIL {

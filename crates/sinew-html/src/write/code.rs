@@ -21,9 +21,9 @@ struct Code {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Line {
-    /// A block, which is a line of its own.
+    /// A block, which is always a separate line.
     Block,
-    /// A span or one of several `code`, which is a line only beside another one.
+    /// A span or one of several `code` elements, which is a line only next to another one.
     Span,
 }
 

@@ -10,7 +10,7 @@ use crate::tree::{Data, Tree};
 pub(super) enum Role {
     /// Excluded with its content.
     Dropped,
-    /// No output of its own.
+    /// Without its own output: only its content is written.
     Inline,
     /// Begins and ends a block.
     Block,
@@ -29,7 +29,7 @@ pub(super) enum Role {
     Code,
     Link,
     Image,
-    /// A player, a frame or an embedded document, called so.
+    /// A player, a frame or an embedded document, with its default link text.
     Embedded(&'static str),
     /// A MathML formula that contains its TeX.
     Formula,

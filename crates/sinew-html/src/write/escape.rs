@@ -17,7 +17,7 @@ pub(super) fn text(out: &mut String, text: &str, in_link: bool, in_table: bool) 
             b'&' => is_entity(&bytes[at + 1..]),
             b']' => in_link,
             b'|' => in_table,
-            // `~~` strikes through where tables are known, and three begin a fence.
+            // `~~` is strikethrough in GitHub's Markdown, and `~~~` begins a fence.
             b'~' => next == Some(b'~') || at > 0 && bytes[at - 1] == b'~',
             b'\\' => next.is_none_or(|next| next.is_ascii_punctuation()),
             _ => true,
@@ -137,7 +137,7 @@ const NOT_PLAIN: [bool; 256] = {
     table
 };
 
-/// Cuts a `data:` address after its type: the rest is the image itself.
+/// Cuts a `data:` address after its type, because the image data follows.
 fn shortened(address: &str) -> std::borrow::Cow<'_, str> {
     let is_data = address.get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case("data:"));
     match address.find(',') {

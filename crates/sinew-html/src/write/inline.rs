@@ -68,9 +68,9 @@ impl Inline {
                 rest = &rest[1 + more..];
                 continue;
             }
-            if let Some(behind) = rest.strip_prefix('\u{a0}') {
+            if let Some(following) = rest.strip_prefix('\u{a0}') {
                 self.space.push('\u{a0}');
-                rest = behind;
+                rest = following;
                 continue;
             }
             let words;

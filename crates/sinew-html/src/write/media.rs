@@ -120,13 +120,13 @@ fn is_foreign(tree: &Tree, id: u32, wanted: &str) -> bool {
     matches!(&tree.node(id).data, Data::Element { name, foreign: true, .. } if &**name == wanted)
 }
 
-/// Returns true for an element that shows the formula before it again: the layout of KaTeX, the image of Wikipedia.
+/// Returns true for an element that repeats the formula before it: KaTeX's layout or Wikipedia's image.
 pub(super) fn repeats_formula(tree: &Tree, id: u32) -> bool {
     let has = |id: u32, start: &str| {
         let class = tree.attribute(id, "class").unwrap_or_default();
         class.split_ascii_whitespace().any(|word| word.starts_with(start))
     };
-    // Close before it, so that many siblings take linear time.
+    // Only the four siblings before it, so that many siblings take linear time.
     let before =
         || std::iter::successors(Some(id), |id| Some(tree.node(*id).previous).filter(|id| *id != NIL)).skip(1).take(4);
     let repeats = |own: &str, first: &str| has(id, own) && before().any(|id| has(id, first));

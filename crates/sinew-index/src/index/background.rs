@@ -33,7 +33,7 @@ pub(super) struct Background {
     searches: u64,
     /// True if a build was started.
     begun: bool,
-    /// The time of the last check of the watcher; `None` if there was none.
+    /// The time of the last check of the watcher; `None` before the first one.
     checked: Option<Instant>,
     running: Option<(CancelHandle, JoinHandle<()>)>,
 }
@@ -183,9 +183,9 @@ mod tests {
         }
         for _ in 0..5 {
             index.note_search(&listing());
-            assert_eq!(nice_of("sinew-index"), [expect], "one thread, however many searches there are");
+            assert_eq!(nice_of("sinew-index"), [expect], "one thread for any number of searches");
         }
-        assert_eq!(index.status().current, 0, "calls go on meanwhile");
+        assert_eq!(index.status().current, 0, "other calls continue during the build");
         drop(reading);
         index.join_background();
         assert_eq!(index.status().current, 1);

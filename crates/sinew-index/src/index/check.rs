@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn announced_changes_do_not_count_as_surprises() {
+    fn reported_changes_do_not_count_as_surprises() {
         let Some(watched) = watched() else { return };
         assert_eq!(watched.check().counts.surprises, 0);
         std::fs::write(watched.root().join("a/f03"), "straw\n").unwrap();
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn checks_a_file_with_an_unannounced_change_in_each_call() {
+    fn checks_a_file_with_an_unreported_change_in_each_call() {
         let Some(watched) = watched() else { return };
         // A second hard link elsewhere has no event, but changes the time of the first one.
         let outside = watched.place.path().join("outside");
@@ -168,28 +168,28 @@ mod tests {
         watched.index.build(&watched.pool, &CancelToken::never()).unwrap();
         assert_eq!(watched.left_out(), (20, 20), "read again");
         std::fs::write(&outside, "a needle\n").unwrap();
-        assert_eq!(watched.left_out(), (19, 20), "a write through the other name is seen at once");
+        assert_eq!(watched.left_out(), (19, 20), "a write through the other name is detected immediately");
     }
 
     #[test]
-    fn unannounced_names_switch_from_watching_to_sweeping() {
+    fn unreported_names_switch_from_watching_to_sweeping() {
         let Some(watched) = watched() else { return };
         watched.queue.lose_events(true);
         std::fs::write(watched.root().join("a/new"), "straw\n").unwrap();
-        assert_eq!(watched.left_out(), (20, 20), "nothing was heard");
+        assert_eq!(watched.left_out(), (20, 20), "no event was received");
         let status = watched.check();
         watched.queue.lose_events(false);
         assert_eq!((status.counts.surprises, status.freshness), (1, Freshness::Sweep));
-        assert_eq!(status.reason.as_deref(), Some("a change of \"a\" was not announced"));
+        assert_eq!(status.reason.as_deref(), Some("the system did not report a change of \"a\""));
         assert_eq!(watched.left_out().1, 21);
         watched.queue.lose_events(true);
         std::fs::write(watched.root().join("a/f00"), "a needle\n").unwrap();
         std::fs::remove_file(watched.root().join("a/f01")).unwrap();
-        assert_eq!(watched.left_out(), (18, 20), "each call looks");
+        assert_eq!(watched.left_out(), (18, 20), "each call checks the stamps");
     }
 
     #[test]
-    fn the_seventeenth_unannounced_file_switches_to_sweeping() {
+    fn the_seventeenth_unreported_file_switches_to_sweeping() {
         let Some(watched) = watched() else { return };
         watched.queue.lose_events(true);
         for file in 0..17 {

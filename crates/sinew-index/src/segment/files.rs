@@ -160,15 +160,15 @@ impl SegmentFiles {
         low
     }
 
-    /// Returns the number of the first file below a directory, which ends in a slash, in a sorted list; `None` if there
-    /// is none.
+    /// Returns the number of the first file below a directory, which ends in a slash, in a sorted list; `None` if it
+    /// contains no file.
     #[cfg(target_os = "linux")]
     pub(crate) fn first_below(&self, folder: &[u8]) -> Option<u32> {
         let first = self.first_from(folder);
         (first < self.len()).then(|| self.get(first).path.below(folder))?.map(|_| first)
     }
 
-    /// Returns the number of the file with this path, in a sorted list; `None` if there is none.
+    /// Returns the number of the file with this path, in a sorted list; `None` if the list does not contain it.
     #[cfg(target_os = "linux")]
     pub(crate) fn find(&self, path: &[u8]) -> Option<u32> {
         self.find_next(&mut self.first_from(path), path)

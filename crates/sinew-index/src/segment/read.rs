@@ -70,7 +70,7 @@ impl<R: ReadAt> Segment<R> {
             || u32::from_le_bytes(head.array()?) != SCHEME
             || head.array()? != id.index
         {
-            return Err(io::Error::new(io::ErrorKind::InvalidData, "the file is no segment of this index and format"));
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "not a segment of this index and format"));
         }
         let files = u32::from_le_bytes(head.array()?);
         let documents = u32::from_le_bytes(head.array()?);

@@ -41,7 +41,7 @@ fn planted() -> impl Strategy<Value = Vec<u8>> {
     ]
 }
 
-/// The position of the insertion: anywhere, or in the head, which contains all offsets.
+/// Generates the position of the insertion: anywhere, or in the head, which contains all offsets.
 fn place() -> impl Strategy<Value = usize> {
     prop_oneof![3 => any::<usize>(), 1 => 0..super::HEAD]
 }

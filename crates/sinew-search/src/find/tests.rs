@@ -20,7 +20,7 @@ fn paths(result: &FindResult) -> Vec<&str> {
 }
 
 #[test]
-fn the_best_come_first_and_the_rest_is_counted() {
+fn returns_the_best_matches_and_counts_all() {
     let tree = tree(&["src/main.rs", "src/domain.rs", "docs/main/readme.md", "m/a/i/n.txt", "other.rs"]);
     let options = FindOptions::new(tree.path(), "main");
     let result = run(&options);
@@ -34,7 +34,7 @@ fn the_best_come_first_and_the_rest_is_counted() {
     assert_eq!((none.matches.len(), none.total_matches), (0, 5));
 }
 
-/// The files of a small application: many names that begin or end with the words of the queries below.
+/// Creates the files of a small application: many names begin or end with the words of the queries below.
 fn application() -> tempfile::TempDir {
     let mut files = Vec::new();
     for folder in ["src", "src/View", "src/views/list", "lib/index", "lib/index.d", "docs", "View.d"] {
@@ -48,7 +48,7 @@ fn application() -> tempfile::TempDir {
 }
 
 #[test]
-fn a_limit_returns_the_head_of_the_full_order() {
+fn a_limit_returns_the_first_of_all_matches() {
     let tree = application();
     let queries = [
         "View.",
@@ -75,7 +75,7 @@ fn a_limit_returns_the_head_of_the_full_order() {
 }
 
 #[test]
-fn a_name_with_blanks_is_found_by_its_text() {
+fn finds_a_name_with_blanks() {
     let tree =
         tree(&["my file.txt", "my/file.txt", "my file.txt.d/file.txt", "a/my file.txt", "my  file.txt", "file.txt my"]);
     for (query, first) in [
@@ -100,7 +100,7 @@ fn an_empty_query_lists_everything_in_path_order() {
 }
 
 #[test]
-fn tracked_before_ignored_before_hidden() {
+fn ranks_tracked_before_ignored_before_hidden_entries() {
     let tree = tree(&[".git/config", ".config.ts", "config.ts", "dist/config.ts"]);
     std::fs::write(tree.path().join(".gitignore"), "dist\n").unwrap();
     let options = FindOptions { hidden: true, gitignore: false, ..FindOptions::new(tree.path(), "config.ts") };
@@ -109,7 +109,7 @@ fn tracked_before_ignored_before_hidden() {
 }
 
 #[test]
-fn a_typo_is_forgiven_where_nothing_fits_better() {
+fn tolerates_a_typo_if_there_is_no_better_match() {
     let tree = tree(&["src/main.rs", "mxxixxaxxn"]);
     assert_eq!(paths(&run(&FindOptions::new(tree.path(), "mian"))), ["src/main.rs", "mxxixxaxxn"]);
     assert_eq!(paths(&run(&FindOptions::new(tree.path(), "mainn"))), ["src/main.rs"]);
@@ -118,7 +118,7 @@ fn a_typo_is_forgiven_where_nothing_fits_better() {
 }
 
 #[test]
-fn a_capital_counts_unless_nothing_is_found_with_it() {
+fn a_capital_is_significant_unless_it_finds_nothing() {
     let tree = tree(&["README.md", "src/readme.rs"]);
     assert_eq!(paths(&run(&FindOptions::new(tree.path(), "README"))), ["README.md"]);
     assert_eq!(run(&FindOptions::new(tree.path(), "Readme")).total_matches, 2);
@@ -126,7 +126,7 @@ fn a_capital_counts_unless_nothing_is_found_with_it() {
 
 #[test]
 #[cfg(unix)]
-fn links_are_left_out() {
+fn excludes_links() {
     let tree = tree(&["real.txt"]);
     std::os::unix::fs::symlink("real.txt", tree.path().join("real-link.txt")).unwrap();
     assert_eq!(paths(&run(&FindOptions::new(tree.path(), "real"))), ["real.txt"]);
@@ -134,7 +134,7 @@ fn links_are_left_out() {
 }
 
 #[test]
-fn large_scans_rank_alike_on_any_number_of_threads() {
+fn the_ranking_does_not_depend_on_the_number_of_threads() {
     let tree = tempfile::tempdir().unwrap();
     for folder in 0..60 {
         let folder = tree.path().join(format!("group{folder}"));

@@ -45,7 +45,7 @@ fn check(pattern: &str, change: impl Fn(&mut GlobOptions), expect: &[&str]) {
 fn plain(_: &mut GlobOptions) {}
 
 #[test]
-fn a_pattern_finds_at_any_depth_unless_told_otherwise() {
+fn matches_at_any_depth_unless_recursive_is_false() {
     check("*.ts", plain, &["src/a.ts", "src/deep/b.ts", "src/deep/c.test.ts"]);
     check("*", |options| options.recursive = false, &["README.md", "app", "src"]);
     check("src/*.ts", plain, &["src/a.ts"]);
@@ -55,7 +55,7 @@ fn a_pattern_finds_at_any_depth_unless_told_otherwise() {
 }
 
 #[test]
-fn absolute_patterns_below_the_root_are_taken() {
+fn accepts_absolute_patterns_below_the_root() {
     check("ROOT/src/*.ts", plain, &["src/a.ts"]);
     check("ROOT/*.ts", plain, &[]);
     check("ROOT/src/*.ts,ROOT/app/page.tsx", plain, &["app/page.tsx", "src/a.ts"]);
@@ -65,7 +65,7 @@ fn absolute_patterns_below_the_root_are_taken() {
 
 #[cfg(unix)]
 #[test]
-fn absolute_patterns_elsewhere_are_refused() {
+fn rejects_absolute_patterns_outside_the_root() {
     let tree = tree();
     let beside = tree.path().join("src");
     let root = tree.path().to_string_lossy();
@@ -89,7 +89,7 @@ fn absolute_patterns_elsewhere_are_refused() {
 }
 
 #[test]
-fn the_name_of_an_entry_finds_it_whatever_it_means() {
+fn a_pattern_that_equals_a_name_matches_literally() {
     check("[id].tsx", plain, &["app/[id].tsx"]);
     check("app/[id].tsx", plain, &["app/[id].tsx"]);
     let tree = tree();
@@ -126,7 +126,7 @@ fn braces_without_alternatives_are_literal() {
 }
 
 #[test]
-fn hidden_ignored_and_foreign_entries_come_only_when_named_or_asked_for() {
+fn lists_hidden_ignored_and_node_modules_entries_only_on_request() {
     check("**/*.yml", plain, &[]);
     check(".github/**/*.yml", plain, &[".github/workflows/ci.yml"]);
     check(".env", plain, &[".env"]);
@@ -139,7 +139,7 @@ fn hidden_ignored_and_foreign_entries_come_only_when_named_or_asked_for() {
 }
 
 #[test]
-fn types_and_folders() {
+fn filters_by_type() {
     check("src/**", |options| options.file_type = Some(FileType::Dir), &["src/deep"]);
     check(
         "src/**",
@@ -151,7 +151,7 @@ fn types_and_folders() {
 
 #[test]
 #[cfg(unix)]
-fn a_link_counts_as_what_it_points_to() {
+fn a_link_has_the_type_of_its_target() {
     let tree = tempfile::tempdir().unwrap();
     std::fs::create_dir(tree.path().join("dir")).unwrap();
     std::fs::write(tree.path().join("file"), "").unwrap();
@@ -174,7 +174,7 @@ fn a_link_counts_as_what_it_points_to() {
 }
 
 #[test]
-fn the_newest_come_first_before_the_limit_cuts() {
+fn sorts_by_time_before_applying_the_limit() {
     let tree = tempfile::tempdir().unwrap();
     let start = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000_000);
     for (name, age) in [("a", 3), ("b", 1), ("c", 2), ("d", 3)] {
@@ -191,7 +191,7 @@ fn the_newest_come_first_before_the_limit_cuts() {
 }
 
 #[test]
-fn limits_count_what_they_cut() {
+fn total_matches_includes_entries_beyond_the_limit() {
     let tree = tree();
     let options = |most| GlobOptions { max_results: most, ..GlobOptions::new(tree.path(), "*.ts") };
     for (most, given, reached) in [(None, 3, false), (Some(3), 3, false), (Some(1), 1, true), (Some(0), 0, true)] {
@@ -201,7 +201,7 @@ fn limits_count_what_they_cut() {
 }
 
 #[test]
-fn a_file_as_path_is_given_back_as_it_came() {
+fn a_searched_file_is_returned_by_the_given_path() {
     let tree = tree();
     let path = tree.path().join("src/../README.md");
     let result = run(&GlobOptions::new(&path, "*.md")).unwrap();
@@ -210,7 +210,7 @@ fn a_file_as_path_is_given_back_as_it_came() {
 }
 
 #[test]
-fn columns_are_the_matches() {
+fn columns_contain_the_matches() {
     let tree = tree();
     for (name, mtimes) in [(None, true), (Some("größe 😀.ts"), true), (None, false)] {
         name.into_iter().for_each(|name| std::fs::write(tree.path().join(name), "").unwrap());
@@ -230,7 +230,7 @@ fn columns_are_the_matches() {
 }
 
 #[test]
-fn bad_requests_name_the_value() {
+fn errors_contain_the_invalid_value() {
     let tree = tree();
     let error = run(&GlobOptions::new(tree.path(), "[a")).unwrap_err();
     assert!(error.message().starts_with("glob: invalid pattern \"[a\": unclosed character class"), "{error}");
@@ -240,7 +240,7 @@ fn bad_requests_name_the_value() {
 }
 
 #[test]
-fn a_cancelled_call_says_so() {
+fn a_cancelled_call_returns_an_error() {
     let tree = tree();
     let (cancel_handle, cancel) = CancelHandle::new();
     cancel_handle.cancel();
@@ -249,7 +249,7 @@ fn a_cancelled_call_says_so() {
 }
 
 #[test]
-fn a_new_file_is_found_in_a_kept_scan_that_had_no_match() {
+fn repeats_a_cached_scan_without_a_match() {
     let tree = tree();
     let policy = sinew_walk::CachePolicy {
         ttl: std::time::Duration::from_secs(3_600),
@@ -277,7 +277,7 @@ fn wide(folders: usize) -> tempfile::TempDir {
 }
 
 #[test]
-fn what_was_found_when_the_time_was_up_is_a_part_of_the_whole() {
+fn a_passed_deadline_returns_part_of_the_matches() {
     let tree = wide(1_000);
     let (cache, pool) = (ScanCache::default(), Pool::new("test", 2));
     for cached in [false, true] {
@@ -292,20 +292,20 @@ fn what_was_found_when_the_time_was_up_is_a_part_of_the_whole() {
             let (found, partial) = glob_so_far(&options, &cache, &pool, &cancel).unwrap();
             let found = paths(&found);
             let mut rest = whole.iter();
-            assert!(found.iter().all(|path| rest.any(|other| other == path)), "in order, and of the whole");
+            assert!(found.iter().all(|path| rest.any(|other| other == path)), "some of all matches, in order");
             assert!(partial || found == whole);
-            assert!(cache.is_empty() || !partial, "what is not whole is not kept");
+            assert!(cache.is_empty() || !partial, "partial scans are not cached");
             some |= partial && !found.is_empty();
             if some {
                 break;
             }
-            assert!(micros < 5_000_000, "no part was ever found");
+            assert!(micros < 5_000_000, "no deadline led to a partial result");
         }
     }
 }
 
 #[test]
-fn what_was_found_until_a_signal_came_is_an_error_still() {
+fn a_signal_is_an_error_even_if_partial_results_are_allowed() {
     let tree = tree();
     let (cancel_handle, cancel) = CancelHandle::new();
     cancel_handle.cancel();

@@ -15,12 +15,12 @@ use crate::parallel::{FileResults, FileSource, Step};
 use crate::rows::clamp;
 use crate::workspace_status::GrepTrace;
 
-/// Searches as [`super::grep`] does, in the listing that `kept` returns, or with a walk if it returns `None`.
+/// Searches as [`super::grep`] does, in the listing that `cached` returns, or with a walk if it returns `None`.
 pub(crate) fn grep_in(
     options: &GrepOptions,
     pool: &Pool,
     cancel: &CancelToken,
-    kept: impl FnOnce(&ScanOptions) -> Result<Option<Listing>>,
+    cached: impl FnOnce(&ScanOptions) -> Result<Option<Listing>>,
     on_match: Option<OnMatch<'_>>,
 ) -> Result<(GrepResult, GrepTrace)> {
     let attempt = || {
@@ -32,10 +32,10 @@ pub(crate) fn grep_in(
         if request.names_file()? {
             return Ok((request.named_file(pool, cancel, on_match)?, walked("the path is a file")));
         }
-        let Some(listing) = kept(&request.scan)? else {
+        let Some(listing) = cached(&request.scan)? else {
             return Ok((
                 request.tree(&ScanCache::default(), pool, cancel, on_match)?,
-                walked("the index does not hold these files"),
+                walked("the index does not contain these files"),
             ));
         };
         let accepted = request.accepted(listing.entries().root());
@@ -49,29 +49,29 @@ pub(crate) fn grep_in(
         };
         let (files, after) = request.files_to_search(&listing, &states, cancel)?;
         let trace = GrepTrace { plan: plan.to_string(), documents, opened: files.len(), why: None };
-        let source = KeptFiles {
+        let source = CandidateFiles {
             request: &request,
             root: Root::new(listing.entries().root()),
             accepted,
             listing: &listing,
             files,
             after,
-            front: Mutex::default(),
+            returned: Mutex::default(),
             next: AtomicUsize::new(0),
         };
-        let mut answer = request.run(false, &source, pool, cancel, on_match)?;
-        let mut warnings = std::mem::take(&mut answer.walk_warnings);
+        let mut output = request.run(false, &source, pool, cancel, on_match)?;
+        let mut warnings = std::mem::take(&mut output.walk_warnings);
         // The warnings of directories after the last file are included only if that file was searched.
-        if answer.complete {
+        if output.complete {
             warnings.append(source.warnings_before(u32::MAX));
         }
-        Ok((request.result(answer, warnings.into_sentences()), trace))
+        Ok((request.result(output, warnings.into_sentences()), trace))
     };
     attempt().map_err(|error: sinew_base::Error| error.within("grep"))
 }
 
 /// A file to search.
-struct KeptFile {
+struct CandidateFile {
     row: u32,
     passed: Passed,
 }
@@ -90,7 +90,7 @@ impl Request<'_> {
         listing: &Listing,
         states: &[RowState],
         cancel: &CancelToken,
-    ) -> Result<(Vec<KeptFile>, Passed), Aborted> {
+    ) -> Result<(Vec<CandidateFile>, Passed), Aborted> {
         let (mut files, mut passed) = (Vec::new(), Passed::default());
         let mut ticker = CancelTicker::new(cancel);
         for (entry, state) in listing.entries().iter().zip(states) {
@@ -102,7 +102,7 @@ impl Request<'_> {
                 RowState::NoMatch => passed.texts += 1,
                 RowState::Binary => passed.binaries += 1,
                 RowState::Unknown => {
-                    files.push(KeptFile { row: clamp(entry.index()), passed: std::mem::take(&mut passed) });
+                    files.push(CandidateFile { row: clamp(entry.index()), passed: std::mem::take(&mut passed) });
                 }
             }
         }
@@ -111,41 +111,41 @@ impl Request<'_> {
 }
 
 /// The files of a cached listing.
-struct KeptFiles<'a> {
+struct CandidateFiles<'a> {
     request: &'a Request<'a>,
     root: Root<'a>,
     accepted: AcceptedRoot,
     listing: &'a Listing,
-    files: Vec<KeptFile>,
+    files: Vec<CandidateFile>,
     after: Passed,
     /// The number of warnings that were returned with files.
-    front: Mutex<usize>,
+    returned: Mutex<usize>,
     next: AtomicUsize,
 }
 
 /// Consecutive files, and the warnings of the directories before them. The step after the last file is empty.
-struct KeptBatch {
+struct CandidateBatch {
     first: usize,
     end: usize,
     warnings: WalkWarnings,
 }
 
-impl KeptFiles<'_> {
+impl CandidateFiles<'_> {
     /// Returns the pending warnings of the directories before a row.
     fn warnings_before(&self, row: u32) -> WalkWarnings {
         let mut taken = WalkWarnings::default();
-        let mut front = self.front.lock();
+        let mut returned = self.returned.lock();
         let all = &self.listing.scan.warnings;
-        while let Some((_, sentence)) = all.get(*front).filter(|(at, _)| *at <= row) {
+        while let Some((_, sentence)) = all.get(*returned).filter(|(at, _)| *at <= row) {
             taken.push(sentence.clone());
-            *front += 1;
+            *returned += 1;
         }
         taken
     }
 }
 
-impl FileSource for KeptFiles<'_> {
-    type Batch = KeptBatch;
+impl FileSource for CandidateFiles<'_> {
+    type Batch = CandidateBatch;
     type Folder = std::convert::Infallible;
 
     fn helpers(&self, _: &Pool) -> usize {
@@ -153,18 +153,18 @@ impl FileSource for KeptFiles<'_> {
         self.files.len() / 8
     }
 
-    fn next(&self, most: usize, threads: usize) -> Step<KeptBatch, std::convert::Infallible> {
+    fn next(&self, most: usize, threads: usize) -> Step<CandidateBatch, std::convert::Infallible> {
         let total = self.files.len();
         let count = (total / (threads * 4)).clamp(1, most);
         let first = self.next.fetch_add(count, Ordering::Relaxed);
         if first < total {
             let end = (first + count).min(total);
-            return Step::Files(KeptBatch { first, end, warnings: self.warnings_before(self.files[end - 1].row) });
+            return Step::Files(CandidateBatch { first, end, warnings: self.warnings_before(self.files[end - 1].row) });
         }
         // The counts after the last file are one more step, returned once.
-        let behind = self.after != Passed::default() && first < total + count;
-        match behind {
-            true => Step::Files(KeptBatch { first: total, end: total, warnings: WalkWarnings::default() }),
+        let is_pending = self.after != Passed::default() && first < total + count;
+        match is_pending {
+            true => Step::Files(CandidateBatch { first: total, end: total, warnings: WalkWarnings::default() }),
             false => Step::End,
         }
     }
@@ -175,7 +175,7 @@ impl FileSource for KeptFiles<'_> {
 
     fn search(
         &self,
-        batch: &KeptBatch,
+        batch: &CandidateBatch,
         search: &mut FileSearch<'_>,
         limit: &dyn Fn() -> Option<usize>,
         results: &mut FileResults,
@@ -184,7 +184,7 @@ impl FileSource for KeptFiles<'_> {
         if batch.first == self.files.len() {
             results.pass(self.after.texts, self.after.binaries);
         }
-        for KeptFile { row, passed } in &self.files[batch.first..batch.end] {
+        for CandidateFile { row, passed } in &self.files[batch.first..batch.end] {
             let Some(limit) = limit() else { return };
             results.pass(passed.texts, passed.binaries);
             let entry = self.listing.entries().get(*row as usize);

@@ -1,4 +1,4 @@
-//! The real `rg`, asked for JSON, beside our own search.
+//! Runs `rg --json` and compares its results with ours.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -11,7 +11,7 @@ use sinew_pool::Pool;
 use sinew_search::{GrepOptions, grep};
 use sinew_walk::ScanCache;
 
-/// A folder that is removed at the end.
+/// A temporary directory.
 pub(crate) struct Tree(tempfile::TempDir);
 
 impl Tree {
@@ -30,7 +30,7 @@ impl Tree {
     }
 }
 
-/// The request to both programs.
+/// The options passed to both programs.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Case<'a> {
     pub(crate) pattern: &'a str,
@@ -66,10 +66,10 @@ impl<'a> Case<'a> {
     }
 }
 
-/// The lines that were shown: those of matches with whether they match, by path and number.
+/// The printed lines by path and line number, each with whether it matches.
 type Lines = BTreeMap<(String, u64), (bool, String)>;
 
-/// Both find the same in the folder.
+/// Checks that both find the same lines in the directory.
 #[track_caller]
 pub(crate) fn agrees(tree: &Tree, case: &Case<'_>) {
     let (theirs, first) = rg(tree, None, case);
@@ -77,7 +77,7 @@ pub(crate) fn agrees(tree: &Tree, case: &Case<'_>) {
     compare(case, theirs, &first, ours, &warnings);
 }
 
-/// Both find the same in one file that is named.
+/// Checks that both find the same lines if one file is named.
 #[track_caller]
 pub(crate) fn named(tree: &Tree, file: &str, case: &Case<'_>) {
     let (theirs, first) = rg(tree, Some(file), case);
@@ -101,7 +101,7 @@ struct Answer {
 fn compare(case: &Case<'_>, theirs: Lines, first: &BTreeMap<(String, u64), u64>, ours: Answer, warnings: &[String]) {
     assert_eq!(ours.lines, theirs, "{case:?} (ours left, rg right); warnings: {warnings:?}");
     for (row, at) in &ours.first {
-        // A row of several lines may begin inside a block of rg.
+        // A row of several lines may begin inside one of rg's blocks.
         if let Some(theirs) = first.get(row) {
             assert_eq!(at, theirs, "start of the match at {row:?} of {case:?}");
         }
@@ -137,7 +137,7 @@ fn sinew(path: &Path, case: &Case<'_>) -> (Answer, Vec<String>) {
         }
         let last = row.line.matches('\n').count();
         for (number, line) in row.line.split('\n').enumerate() {
-            // The row ends without its line end, its inner lines have theirs.
+            // Only the last line of a row has no line end.
             let line = if number < last { without_return(line) } else { line };
             show(row.path, u64::from(row.line_number) + number as u64, true, line);
         }
@@ -159,7 +159,7 @@ fn rg(tree: &Tree, file: Option<&str>, case: &Case<'_>) -> (Lines, BTreeMap<(Str
         (case.crlf, "--crlf"),
     ];
     command.args(flags.iter().filter(|(set, _)| *set).map(|(_, flag)| flag));
-    // The walk leaves these out whatever is asked.
+    // Our walk always skips these.
     command.args(["--glob", "!.git"]);
     command.args([format!("-B{}", case.before), format!("-A{}", case.after)]);
     command.args(case.per_file.map(|count| format!("--max-count={count}")));
@@ -194,7 +194,7 @@ fn rg(tree: &Tree, file: Option<&str>, case: &Case<'_>) -> (Lines, BTreeMap<(Str
     (lines, first)
 }
 
-/// The path with `/` between its names, as ours are on each system; rg writes the system's own.
+/// Returns the path with `/` separators, which our results have on every system; rg uses those of the system.
 fn slashed(path: &str) -> String {
     path.replace(std::path::MAIN_SEPARATOR, "/")
 }
@@ -203,7 +203,7 @@ fn without_return(line: &str) -> &str {
     line.strip_suffix('\r').unwrap_or(line)
 }
 
-/// rg prints text, or bytes in base64 if they are not UTF-8.
+/// Decodes rg's output: text, or base64 if the bytes are not UTF-8.
 fn text(value: &Value) -> String {
     match value["text"].as_str() {
         Some(text) => text.to_string(),

@@ -1,5 +1,5 @@
-//! A workspace beside the plain functions on the same root.
-#![allow(dead_code, reason = "each test program uses a part of it")]
+//! Compares a workspace with the plain functions on the same root.
+#![allow(dead_code, reason = "each test program uses some of it")]
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -47,9 +47,9 @@ pub(crate) struct Pair {
 
 /// Drops the warnings of a workspace that `plain` does not have, if globs are given: a plain call reads only the
 /// directories that they can match.
-fn only_within(kept: &mut Vec<String>, plain: &[String], has_globs: bool) {
+fn only_within(indexed: &mut Vec<String>, plain: &[String], has_globs: bool) {
     if has_globs {
-        kept.retain(|warning| plain.contains(warning));
+        indexed.retain(|warning| plain.contains(warning));
     }
 }
 
@@ -58,25 +58,25 @@ impl Pair {
         Pair::among(&Workspaces::default(), root, global, options)
     }
 
-    /// One of several workspaces that share what all of one program share.
+    /// Opens one of several workspaces that share their resources, as in one program.
     pub(crate) fn among(workspaces: &Workspaces, root: &Path, global: &Path, options: WorkspaceOptions) -> Pair {
         let options = WorkspaceOptions { global_excludes: Some(global.to_path_buf().into()), ..options };
         let workspace = workspaces.open(root, &options).unwrap();
         Pair { workspace, global: options.global_excludes, pool: Pool::new("test", 3) }
     }
 
-    /// The path that the plain call gets; the empty one is the root.
+    /// Returns the path for the plain call; an empty path means the root.
     fn below(&self, path: &Path) -> std::path::PathBuf {
         let root = self.workspace.root();
         if path.as_os_str().is_empty() { root.to_path_buf() } else { root.join(path) }
     }
 
-    /// Builds the index, or brings it up to date.
+    /// Builds or updates the index.
     pub(crate) fn build(&self) {
         self.workspace.ready(&self.pool, &CancelToken::never()).unwrap();
     }
 
-    /// Searches, compares with the plain search, and returns the files of the rows.
+    /// Searches, compares with the plain search, and returns the matching files.
     #[track_caller]
     pub(crate) fn files(&self, pattern: &str, story: &str) -> Vec<String> {
         let options = GrepOptions { mode: Mode::FilesWithMatches, ..GrepOptions::new(pattern, "") };
@@ -92,42 +92,42 @@ impl Pair {
     pub(crate) fn grep(&self, options: &GrepOptions, story: &str) {
         let options = GrepOptions { global_excludes: self.global.clone(), ..options.clone() };
         let never = CancelToken::never();
-        let mut kept = told(|on_match| self.workspace.grep(&options, &self.pool, &never, Some(on_match)));
+        let mut indexed = run_search(|on_match| self.workspace.grep(&options, &self.pool, &never, Some(on_match)));
         let plain = GrepOptions { path: self.below(&options.path), ..options.clone() };
-        let plain = told(|on_match| grep(&plain, &ScanCache::default(), &self.pool, &never, Some(on_match)));
-        if let (Ok((_, kept)), Ok((_, plain))) = (&mut kept.0, &plain.0) {
-            only_within(&mut kept.warnings, &plain.warnings, options.glob.is_some());
+        let plain = run_search(|on_match| grep(&plain, &ScanCache::default(), &self.pool, &never, Some(on_match)));
+        if let (Ok((_, indexed)), Ok((_, plain))) = (&mut indexed.0, &plain.0) {
+            only_within(&mut indexed.warnings, &plain.warnings, options.glob.is_some());
         }
-        assert_eq!(kept, plain, "{options:?}\n{:?}\n{story}", self.workspace.status());
+        assert_eq!(indexed, plain, "{options:?}\n{:?}\n{story}", self.workspace.status());
     }
 
     fn glob(&self, options: &GlobOptions, story: &str) {
         let options = GlobOptions { global_excludes: self.global.clone(), ..options.clone() };
-        let told = |result: sinew_base::Result<GlobResult>| {
+        let rows_of = |result: sinew_base::Result<GlobResult>| {
             result.map(|result| {
                 let rows: Vec<String> = result.matches().map(|row| format!("{row:?}")).collect();
                 (rows, result.total_matches, result.limit_reached, result.warnings)
             })
         };
         let never = CancelToken::never();
-        let mut kept = told(self.workspace.glob(&options, &self.pool, &never));
+        let mut indexed = rows_of(self.workspace.glob(&options, &self.pool, &never));
         let plain = GlobOptions { path: self.below(&options.path), ..options.clone() };
-        let plain = told(glob(&plain, &ScanCache::default(), &self.pool, &never));
-        if let (Ok(kept), Ok(plain)) = (&mut kept, &plain) {
-            only_within(&mut kept.3, &plain.3, true);
+        let plain = rows_of(glob(&plain, &ScanCache::default(), &self.pool, &never));
+        if let (Ok(indexed), Ok(plain)) = (&mut indexed, &plain) {
+            only_within(&mut indexed.3, &plain.3, true);
         }
-        assert_eq!(kept, plain, "{options:?}\n{story}");
+        assert_eq!(indexed, plain, "{options:?}\n{story}");
     }
 
     fn find(&self, options: &FindOptions, story: &str) {
         let options = FindOptions { global_excludes: self.global.clone(), ..options.clone() };
         let never = CancelToken::never();
-        let kept = self.workspace.fuzzy_find(&options, &self.pool, &never);
+        let indexed = self.workspace.fuzzy_find(&options, &self.pool, &never);
         let plain = FindOptions { path: self.below(&options.path), ..options.clone() };
-        assert_eq!(kept, fuzzy_find(&plain, &ScanCache::default(), &self.pool, &never), "{options:?}\n{story}");
+        assert_eq!(indexed, fuzzy_find(&plain, &ScanCache::default(), &self.pool, &never), "{options:?}\n{story}");
     }
 
-    /// Asks some questions of every kind.
+    /// Runs some random calls of every kind.
     pub(crate) fn ask(&self, below: &Path, dice: &mut Dice, story: &str) {
         for _ in 0..3 {
             let pattern = if dice.below(20) == 0 { dice.pick(BAD_PATTERNS) } else { dice.pick(PATTERNS) };
@@ -174,20 +174,20 @@ impl Pair {
     }
 
     fn list(&self, recursive: bool, story: &str) {
-        // Without the user's own rules, as the plain call here.
+        // `list` does not use the global ignore file, so the plain call does not either.
         let never = CancelToken::never();
-        let kept = self.workspace.list("", recursive, true, &self.pool, &never).unwrap();
+        let indexed = self.workspace.list("", recursive, true, &self.pool, &never).unwrap();
         let plain = GlobOptions { recursive, hidden: true, ..GlobOptions::new(self.workspace.root(), "*") };
         let plain = glob(&plain, &ScanCache::default(), &self.pool, &never).unwrap();
         let rows = |result: &GlobResult| -> Vec<String> { result.matches().map(|row| format!("{row:?}")).collect() };
-        assert_eq!((rows(&kept), &kept.warnings), (rows(&plain), &plain.warnings), "{story}");
+        assert_eq!((rows(&indexed), &indexed.warnings), (rows(&plain), &plain.warnings), "{story}");
     }
 }
 
-/// The rows of a search, the rest of its result, and the rows that it gave while it ran.
-pub(crate) type Told = (sinew_base::Result<(Vec<String>, GrepResult)>, Vec<String>);
+/// The rows of a search with the rest of its result, and the streamed rows.
+pub(crate) type SearchRun = (sinew_base::Result<(Vec<String>, GrepResult)>, Vec<String>);
 
-pub(crate) fn told(search: impl FnOnce(OnMatch<'_>) -> sinew_base::Result<GrepResult>) -> Told {
+pub(crate) fn run_search(search: impl FnOnce(OnMatch<'_>) -> sinew_base::Result<GrepResult>) -> SearchRun {
     let mut streamed = Vec::new();
     let mut on_match = |rows: &Rows| {
         streamed.extend(rows.iter().map(|row| format!("{row:?}")));

@@ -117,7 +117,7 @@ pub(super) fn press(parameters: &Parameters) -> Option<Press> {
     let mut press = Press::of(coded(code, modifiers)?);
     let other = |code: Option<u32>, modifiers| code.and_then(|code| coded(code, modifiers));
     if let Some(base) = other(parameters.get(0, 2).filter(|base| *base < 0x80 && code >= 0x80), modifiers) {
-        // A shortcut is identified by its position on the keyboard; without modifiers the letter itself is meant.
+        // A shortcut is identified by its position on the keyboard; without modifiers the letter counts.
         let shortcut = modifiers.0 & !Modifiers::SHIFT.0 != 0;
         press = if shortcut { Press::of(base).with(press.key) } else { press.with(base) };
     }
@@ -128,7 +128,7 @@ pub(super) fn press(parameters: &Parameters) -> Option<Press> {
     Some(press)
 }
 
-/// Returns the key with this code point; `None` if there is none.
+/// Returns the key with this code point; `None` if no key has it.
 pub(super) fn coded(code: u32, modifiers: Modifiers) -> Option<Key> {
     // Most keys are ASCII characters, which are not in the tables.
     if (0x20..0x7F).contains(&code) {
@@ -141,7 +141,7 @@ pub(super) fn coded(code: u32, modifiers: Modifiers) -> Option<Key> {
         return Some(key.held(modifiers));
     }
     if let Some((writes, key)) = code.checked_sub(KEYPAD_FIRST).and_then(|place| KEYPAD.get(place as usize)) {
-        // Digits are text unless a modifier makes them a shortcut; then they are the functions printed below them.
+        // A keypad digit is text; with a modifier it is the function printed below it.
         return match key {
             Some(key) if modifiers != Modifiers::NONE => Some(key.held(modifiers)),
             _ => Key::with(char::from(*writes), modifiers),

@@ -189,7 +189,7 @@ pub(super) const CONTROLS: &[(u8, Key, &[u8])] = &[
     (0x7F, Key::BACKSPACE, b"?8"),
 ];
 
-/// Returns the value for `name` in a table; `None` if there is none.
+/// Returns the value for `name` in a table; `None` if the table does not contain it.
 pub(super) fn find<N: PartialEq, V: Copy>(table: &[(N, V)], name: N) -> Option<V> {
     table.iter().find(|(known, _)| *known == name).map(|(_, value)| *value)
 }

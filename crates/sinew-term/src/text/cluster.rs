@@ -26,10 +26,10 @@ pub(crate) struct Cluster {
 }
 
 impl Cluster {
-    /// Before any character, or after a control: nothing joins.
+    /// The state before any character or after a control: the next character starts a cluster.
     pub(crate) const NONE: Cluster = Cluster::of(CONTROL, 0);
 
-    /// After a printable ASCII character.
+    /// Returns the state after a printable ASCII character.
     #[inline(always)]
     pub(crate) fn after_ascii(code: u32) -> Cluster {
         let mut cluster = Cluster::of(OTHER, 1);

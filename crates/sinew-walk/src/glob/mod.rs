@@ -141,7 +141,7 @@ impl Rule {
         let mark = part.strip_prefix('!').filter(|rest| !(rest.starts_with('(') && rest.contains(')')));
         let (negated, body) = mark.map_or((false, part), |rest| (true, rest));
         if body.is_empty() {
-            return Err(invalid(part, "nothing follows the `!`; write `\\!` for the mark itself"));
+            return Err(invalid(part, "nothing follows the `!`; write `\\!` to match an exclamation mark"));
         }
         // Before braces are expanded, because the path of the directory may contain braces too.
         let (given, absolute) = strip_root(body, roots).map_or((body, false), |rest| (rest, true));
@@ -153,15 +153,12 @@ impl Rule {
                     let root = roots.first().map_or("", String::as_str);
                     invalid(
                         part,
-                        format!("it lies outside of {root:?}, the searched folder; search that folder instead"),
+                        format!("it is outside of the searched folder {root:?}; search its own folder instead"),
                     )
                 })?;
             }
             if let Some(drive) = bare_drive(text).filter(|_| !absolute) {
-                return Err(invalid(
-                    part,
-                    format!("it names a place by a drive without a folder: write \"{drive}/{}\"", &text[2..]),
-                ));
+                return Err(invalid(part, format!("it has a drive but no folder: write \"{drive}/{}\"", &text[2..])));
             }
             let from_root = absolute || text.starts_with('/') || text.starts_with("./");
             while let Some(rest) = text.strip_prefix("./").or_else(|| text.strip_prefix('/')) {
@@ -176,7 +173,7 @@ impl Rule {
                 pieces.push(Piece::Segment(pattern::Segment::any()));
             }
             if pieces.iter().any(|piece| is_literal(piece, b"..")) {
-                return Err(invalid(part, "`..` leaves the searched folder; search that one instead"));
+                return Err(invalid(part, "`..` leaves the searched folder; search the parent folder instead"));
             }
             let any_depth = syntax.any_depth || negated;
             if any_depth && !from_root && pieces.len() == 1 {

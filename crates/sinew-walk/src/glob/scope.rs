@@ -83,7 +83,7 @@ pub(crate) struct Level<'a> {
 }
 
 impl Level<'_> {
-    /// Adds a state. `**` may also stand for no level.
+    /// Adds a state. `**` may also match no level.
     fn add(&mut self, index: usize, piece: usize) {
         let pieces = &self.scope.alternatives[index];
         // The states of one alternative are adjacent.
@@ -126,7 +126,7 @@ impl Level<'_> {
     }
 }
 
-/// Returns the name that a piece stands for, if it has no wildcards.
+/// Returns the only name that a piece matches; `None` if it has wildcards.
 fn name_of(piece: &Piece) -> Option<&[u8]> {
     match piece {
         Piece::Segment(segment) => match &segment.form {

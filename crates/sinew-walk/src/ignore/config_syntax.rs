@@ -58,7 +58,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// Returns the next character; a line feed stands for CRLF. `None` at the end.
+    /// Returns the next character; CRLF is read as a line feed. `None` at the end.
     fn next(&mut self) -> Option<u8> {
         let byte = *self.text.get(self.at)?;
         self.at += 1;

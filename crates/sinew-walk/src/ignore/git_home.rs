@@ -79,7 +79,7 @@ impl GitHome {
         Some(settings.join("git"))
     }
 
-    /// Replaces the `~` or `~user` at the start of a path by a home directory; `None` if there is none.
+    /// Replaces the `~` or `~user` at the start of a path by a home directory; `None` if the home directory is unknown.
     pub(super) fn expand(&self, path: &[u8]) -> Option<PathBuf> {
         let path_of = |bytes: &[u8]| crate::sys::path_of(bytes).into_owned();
         let Some(rest) = path.strip_prefix(b"~") else { return Some(path_of(path)) };

@@ -1,4 +1,4 @@
-//! The setting `core.excludesFile`: where git looks for it, with includes and their conditions.
+//! Finds the setting `core.excludesFile` like git, including includes and their conditions.
 
 use std::fs;
 use std::ops::Deref;
@@ -49,7 +49,7 @@ impl From<&str> for GlobalExcludes {
 }
 
 impl From<PathBuf> for GlobalExcludes {
-    /// Uses a file in every repository without a setting of its own.
+    /// Uses a file in every repository that does not have its own setting.
     fn from(file: PathBuf) -> GlobalExcludes {
         let file = Some(file);
         GlobalExcludes(Arc::new(UserExcludes { home: GitHome::default(), file, conditional: false }))
@@ -77,7 +77,7 @@ impl UserExcludes {
         self.file.as_deref()
     }
 
-    /// Returns the file that applies in the work tree in `folder`; `None` if there is none.
+    /// Returns the file that applies in the work tree in `folder`; `None` if no file applies.
     pub(super) fn file_in(&self, folder: &Path, repository: Option<&Repository>, log: &mut RuleLog) -> Option<PathBuf> {
         let Some(repository) = repository else { return Some(folder.join(self.file.as_ref()?)) };
         let mut search = Search::new(&self.home, Some(repository), log);
@@ -237,7 +237,7 @@ impl<'a> Search<'a> {
     /// Returns true if the pattern matches the directory of the repository.
     fn is_directory(&self, pattern: &[u8], repository: &Repository, config: Option<&Path>, fold: bool) -> bool {
         let real = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
-        // What comes before the pattern is compared as it is, because it may contain special characters.
+        // The part before the pattern is compared literally, because it may contain special characters.
         let mut before = Vec::new();
         let pattern = if let Some(rest) = pattern.strip_prefix(b"./") {
             let Some(config) = config.map(real) else { return false };

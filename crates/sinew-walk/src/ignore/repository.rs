@@ -15,7 +15,7 @@ pub(super) struct Repository {
 }
 
 impl Repository {
-    /// Returns the repository of the work tree in `folder`; `None` if there is none.
+    /// Returns the repository of the work tree in `folder`; `None` if `folder` is not a work tree.
     pub(super) fn find(folder: &Path, log: &mut RuleLog) -> Option<Repository> {
         let dot_git = folder.join(".git");
         log.look(&dot_git);

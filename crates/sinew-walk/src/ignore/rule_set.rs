@@ -1,4 +1,4 @@
-//! Which rules of a file are tried on a path.
+//! Selects the rules of a file that are tried on a path.
 //!
 //! A rule is tried only if the path has a text that the rule contains: the last name, its extension, the whole path, or
 //! a run of letters. All runs are searched at once, so that the time hardly depends on the number of rules.
@@ -149,7 +149,7 @@ fn whole_path(rule: &Rule) -> Option<Box<[u8]>> {
     Some(names?.join(&b'/').into())
 }
 
-/// Returns the last level of a rule. The last component of a path has to match it, whatever comes before.
+/// Returns the last level of a rule, which the last component of a path has to match.
 fn last_segment(rule: &Rule) -> Option<&Segment> {
     match &rule.subject {
         Subject::Name(name) => Some(name),

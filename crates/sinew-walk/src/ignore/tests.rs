@@ -15,43 +15,43 @@ fn check(rules: &str, ignored: &[&str], kept: &[&str]) {
 }
 
 #[test]
-fn braces_are_no_alternation() {
+fn braces_are_literal() {
     check("*.{a,b}", &["x.{a,b}"], &["x.a", "x.b"]);
 }
 
 #[test]
-fn the_last_rule_that_names_a_path_decides() {
+fn the_last_matching_rule_decides() {
     check("*.log\n!keep.log\n", &["a.log", "x/b.log"], &["keep.log"]);
     check("!keep.log\n*.log\n", &["keep.log"], &[]);
     check("a\n!a\na\n", &["a"], &[]);
 }
 
 #[test]
-fn blanks_at_the_end_go_but_for_an_escaped_one() {
+fn removes_trailing_blanks_except_an_escaped_one() {
     check("a  \nb\\ \nc\\  \n", &["a", "b ", "c "], &["b", "a  ", "c"]);
     check("d\t\n", &["d\t"], &["d"]);
 }
 
 #[test]
-fn a_slash_anchors_and_one_at_the_end_asks_for_folders() {
+fn a_slash_anchors_a_rule_and_a_trailing_one_matches_directories() {
     check("/a\nb/c\nd/\n", &["a", "b/c", "d/", "x/d/"], &["x/a", "x/b/c", "d"]);
 }
 
 #[test]
-fn double_stars_cross_folders_only_alone() {
+fn double_stars_match_several_levels_only_as_a_whole_component() {
     check("**/a\nb/**\nc/**/d\n", &["a", "x/a", "b/x", "b/x/y", "c/d", "c/x/y/d"], &["b/", "c/x"]);
     check("e**f", &["ef", "exf"], &["e/f"]);
 }
 
 #[test]
-fn comments_marks_and_line_ends() {
+fn parses_comments_negations_and_line_ends() {
     check("#a\n\\#b\n\\!c\nd\r\n\u{FEFF}e\n", &["#b", "!c", "d", "\u{FEFF}e"], &["a", "c", "#a", "e"]);
     check("\u{FEFF}first\n", &["first"], &[]);
     check("/\n!\n!/\n//\n", &[], &["a", "a/"]);
 }
 
 #[test]
-fn classes_are_gits_but_an_unclosed_bracket_is_itself() {
+fn classes_match_like_git_except_unclosed_brackets() {
     check("[]a]\n[!b]c\n[z-a]\n", &["]", "a", "xc", "z"], &["bc", "m"]);
     check("x[\ny[a\n", &["x[", "y[a"], &["x", "ya"]);
     check("p[/]q", &[], &["p/q", "pq"]);
@@ -60,12 +60,12 @@ fn classes_are_gits_but_an_unclosed_bracket_is_itself() {
 }
 
 #[test]
-fn names_extensions_and_the_rest_keep_their_order() {
+fn rules_in_different_tables_keep_their_order() {
     check("*.o\n!k*\nkeep.o\n", &["a.o", "keep.o"], &["k.o", "keep.c"]);
     check("*\n!*.rs\n!x/\n", &["a.c"], &["a.rs", "x/"]);
 }
 
-/// Rules as a generator writes them: `count` of each shape.
+/// Returns `count` rules of each shape, as a code generator might write them.
 fn many_rules(count: usize) -> String {
     use std::fmt::Write as _;
     let mut text = String::new();
@@ -81,7 +81,7 @@ fn many_rules(count: usize) -> String {
 }
 
 #[test]
-fn few_of_many_rules_are_tried() {
+fn tries_few_of_many_rules() {
     let rules = Rules::parse(many_rules(1_000).as_bytes()).unwrap();
     for (path, ignored) in [
         ("src/main.rs", false),
@@ -112,7 +112,7 @@ proptest::proptest! {
     #![proptest_config(proptest::prelude::ProptestConfig::with_cases(200))]
 
     #[test]
-    fn the_tables_find_what_each_rule_in_turn_finds(
+    fn the_tables_find_the_same_rule_as_trying_each(
         lines in proptest::collection::vec("!?(\\*\\*/|/)?([ab.*?-]{1,5}|a\\[ab\\]b?)(/[ab.*-]{1,4}){0,2}/?", 1..80),
         paths in proptest::collection::vec("[ab.-]{1,5}(/[ab.-]{1,4}){0,2}", 1..20),
         is_dir: bool,
@@ -128,7 +128,7 @@ proptest::proptest! {
 }
 
 #[test]
-fn hostile_lines_are_read_soon() {
+fn parses_hostile_lines_quickly() {
     for text in ["[".repeat(2_000_000), "[:".repeat(1_000_000) + "]", format!("{}\n", "[".repeat(4_000)).repeat(500)] {
         check(&text, &[], &["a"]);
     }

@@ -134,8 +134,8 @@ impl Search<'_> {
                         break;
                     }
                     Token::Group(group) => {
-                        for (reached, behind) in next.iter_mut().zip(self.behind(group, at)) {
-                            *reached |= behind;
+                        for (reached, is_end) in next.iter_mut().zip(self.after_group(group, at)) {
+                            *reached |= is_end;
                         }
                     }
                     one => {
@@ -151,7 +151,7 @@ impl Search<'_> {
     }
 
     /// Returns the positions after a group that begins at `at`.
-    fn behind(&mut self, group: &Group, at: usize) -> Positions {
+    fn after_group(&mut self, group: &Group, at: usize) -> Positions {
         let mut positions = match group.mark {
             Mark::Once | Mark::Optional => self.once(group, at),
             Mark::Not => {
@@ -187,8 +187,8 @@ impl Search<'_> {
         }
         let mut all = vec![false; self.name.len() + 1];
         for tokens in &group.alternatives {
-            for (reached, behind) in all.iter_mut().zip(self.run(tokens, self.only(at))) {
-                *reached |= behind;
+            for (reached, is_end) in all.iter_mut().zip(self.run(tokens, self.only(at))) {
+                *reached |= is_end;
             }
         }
         self.reached.insert(key, all.clone());

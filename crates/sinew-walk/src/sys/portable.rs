@@ -60,7 +60,7 @@ impl Folder {
         kind(fs::metadata(self.0.join(path_of(name).as_ref())).ok()?.file_type())
     }
 
-    /// The canonical path identifies the directory, because the standard library has no file numbers here.
+    /// Returns the canonical path, which identifies the directory: the standard library has no file numbers here.
     pub(crate) fn folder_id(&self) -> io::Result<FolderId> {
         use std::hash::{DefaultHasher, Hash, Hasher};
         let mut hasher = DefaultHasher::new();

@@ -1,9 +1,9 @@
 //! A walk in path order that reads directories on demand, so that the first files are known before the last directory
 //! is listed, and a search with enough results stops reading.
 //!
-//! The walk has a front: the position in path order up to which files were returned. Threads ask for the next step. A
-//! thread gets the files after the front. If the next directory is unread, it gets the task to read it. If another
-//! thread is reading it, it gets a directory further on.
+//! The walk keeps a position in path order: all files before it have been returned. When a thread requests the next
+//! step, it gets the files at this position. If the next directory is unread, it gets the task to read it. If another
+//! thread is reading that directory, it gets a later one.
 
 use std::fs::File;
 use std::io;
@@ -72,8 +72,8 @@ struct State {
     slots: Vec<Slot>,
     /// The numbers of directories that may be unread; the next in path order is the last.
     unread: Vec<u32>,
-    /// The directories that contain the front, each with its next step.
-    front: Vec<(Arc<ReadFolder>, usize)>,
+    /// The directories on the path of the current position, each with its next step.
+    position: Vec<(Arc<ReadFolder>, usize)>,
     warnings: WalkWarnings,
 }
 
@@ -84,7 +84,7 @@ enum Slot {
     Passed,
 }
 
-/// The listing of one folder.
+/// The listing of one directory.
 struct ReadFolder {
     path: Vec<u8>,
     output: WorkerOutput,
@@ -131,14 +131,14 @@ impl OrderedWalk {
             state: Mutex::new(State {
                 slots: vec![Slot::Unread(first)],
                 unread: Vec::new(),
-                front: Vec::new(),
+                position: Vec::new(),
                 warnings: WalkWarnings { sentences, more: 0 },
             }),
             open_folders: Arc::default(),
         };
         // Its first step is the directory itself, the second everything below it.
         let state = walk.state.get_mut();
-        state.front.push((Arc::new(around), 1));
+        state.position.push((Arc::new(around), 1));
         Ok(walk)
     }
 
@@ -154,11 +154,11 @@ impl OrderedWalk {
         let mut guard = self.state.lock();
         let state = &mut *guard;
         loop {
-            let Some((folder, step)) = state.front.last_mut() else { return WalkStep::End };
+            let Some((folder, step)) = state.position.last_mut() else { return WalkStep::End };
             let steps = &folder.output.steps()[*step..];
             match steps.first() {
                 None => {
-                    state.front.pop();
+                    state.position.pop();
                 }
                 Some(next) if next & 1 == 0 => {
                     let parts = parts.max(1);
@@ -182,7 +182,7 @@ impl OrderedWalk {
                             *step += 1;
                             state.slots[number] = Slot::Passed;
                             state.warnings.add(child.output.warnings());
-                            state.front.push((child, 0));
+                            state.position.push((child, 0));
                         }
                         // A directory is passed once.
                         Slot::Passed => *step += 1,
@@ -267,7 +267,7 @@ impl OrderedWalk {
 }
 
 impl State {
-    /// Returns the next unread directory after the front.
+    /// Returns the next unread directory after the current position.
     fn read_ahead(&mut self) -> WalkStep {
         while let Some(number) = self.unread.pop() {
             let slot = &mut self.slots[number as usize];

@@ -30,7 +30,7 @@ impl<T> WorkQueue<T> {
         }
     }
 
-    /// Returns why a thread ended the work early; `None` if none did.
+    /// Returns the error with which a thread ended the work early; `None` if all work was done.
     pub(super) fn into_aborted(self) -> Option<Aborted> {
         self.shared.into_inner().aborted
     }

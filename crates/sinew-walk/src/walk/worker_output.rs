@@ -215,7 +215,7 @@ pub(super) fn finish_warnings(mut warnings: Vec<String>, more: usize) -> Vec<Str
     let dropped = more + warnings.len().saturating_sub(WARNINGS);
     warnings.truncate(WARNINGS);
     if dropped > 0 {
-        warnings.push(format!("and {dropped} more places that could not be read"));
+        warnings.push(format!("and {dropped} more paths that could not be read"));
     }
     warnings
 }

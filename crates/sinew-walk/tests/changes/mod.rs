@@ -1,5 +1,5 @@
-//! Random changes of a small tree: every kind that a scan could notice.
-#![allow(dead_code, reason = "each test program uses a part of it")]
+//! Makes random changes to a small tree: every kind that can affect a scan.
+#![allow(dead_code, reason = "each test program uses some of it")]
 
 use std::fs;
 use std::io::Write;
@@ -34,11 +34,12 @@ fn content(dice: &mut Dice) -> Vec<u8> {
     }
 }
 
-/// A folder with the tree, and what lies around it: rules above, rules that links lead to, folders that come and go.
+/// A directory that contains the tree and its surroundings: rules above it, rules behind links, and entries moved out
+/// of it.
 pub(crate) struct Changes {
     place: tempfile::TempDir,
     outside: usize,
-    /// Rules outside of the tree change too. Each such change makes the tree read everything anew for a while.
+    /// Also changes rules outside the tree. After each such change, everything is read again for a while.
     around: bool,
 }
 
@@ -60,12 +61,12 @@ impl Changes {
         self.place.path().join("root")
     }
 
-    /// The user's own ignore file.
+    /// Returns the path of the global ignore file.
     pub(crate) fn global(&self) -> PathBuf {
         self.place.path().join("global")
     }
 
-    /// Some folder of the tree.
+    /// Returns a random directory of the tree.
     pub(crate) fn folder(&self, dice: &mut Dice) -> PathBuf {
         let mut folder = self.root();
         for _ in 0..dice.below(4) {
@@ -80,7 +81,7 @@ impl Changes {
         folder
     }
 
-    /// Some entry of the tree that is not its root.
+    /// Returns a random entry of the tree other than its root.
     fn entry(&self, dice: &mut Dice) -> Option<PathBuf> {
         let mut all = entries(&self.folder(dice));
         all.sort();
@@ -91,7 +92,7 @@ impl Changes {
         self.folder(dice).join(dice.pick(NAMES))
     }
 
-    /// Makes one change and says which. What cannot be done is left.
+    /// Makes one change and returns its description. Errors are not fatal.
     pub(crate) fn step(&mut self, dice: &mut Dice) -> String {
         let kind = dice.below(38);
         let text = content(dice);
@@ -124,7 +125,7 @@ impl Changes {
             }
             12 => symlink(dice.pick(&["a", "../b", "nowhere", ".", "/etc"]), &target),
             13..16 => remove(&rule_file).or(Ok(())).and_then(|()| fs::write(&rule_file, rules)),
-            // In place, of the same length as another.
+            // Writes in place, often with the same length as before.
             16 => fs::write(&rule_file, rules),
             17 => {
                 let linked = self.place.path().join("linked rules");
@@ -138,7 +139,7 @@ impl Changes {
             22 => fs::set_permissions(&folder, fs::Permissions::from_mode(0o700 + dice.below(2) as u32 * 0o55)),
             26..37 => entry.as_deref().map_or(Ok(()), |entry| self.rewrite(kind, entry, &target, &text)),
             37 => fs::write(folder.join(".env"), &text),
-            // Longer than an ignore file may be: a warning.
+            // Exceeds the size limit of ignore files, which causes a warning.
             _ => fs::File::create(&rule_file).and_then(|file| file.set_len(9 << 20)),
         };
         format!(
@@ -147,7 +148,7 @@ impl Changes {
         )
     }
 
-    /// Changes the content of a file, or what is known of it, each time in another way.
+    /// Changes the content or the metadata of a file, in a way that depends on `kind`.
     fn rewrite(&self, kind: usize, entry: &Path, target: &Path, text: &[u8]) -> std::io::Result<()> {
         if !entry.is_file() || entry.is_symlink() {
             return Ok(());
@@ -172,8 +173,8 @@ impl Changes {
                 fs::write(&beside, text)?;
                 fs::rename(&beside, entry)
             }
-            // No event announces a second name in a folder without a watch, for example an ignored one. The walk learns of it with
-            // the next event of the file.
+            // A new hard link in an unwatched directory, for example an ignored one, causes no event. The next event of
+            // the file reveals it.
             33 | 34 => {
                 fs::hard_link(entry, target)?;
                 let modified = fs::metadata(entry)?.modified()?;
@@ -208,14 +209,14 @@ fn remove(path: &Path) -> std::io::Result<()> {
     if path.is_dir() && !path.is_symlink() { fs::remove_dir_all(path) } else { fs::remove_file(path) }
 }
 
-/// Exchanges two names in one step.
+/// Exchanges two names atomically.
 #[cfg(target_os = "linux")]
 fn exchange(left: &Path, right: &Path) -> std::io::Result<()> {
     use rustix::fs::{CWD, RenameFlags, renameat_with};
     Ok(renameat_with(CWD, left, CWD, right, RenameFlags::EXCHANGE)?)
 }
 
-/// Puts one name in the place of another, where the system cannot exchange them.
+/// Replaces one name by another, on systems that cannot exchange them.
 #[cfg(not(target_os = "linux"))]
 fn exchange(left: &Path, right: &Path) -> std::io::Result<()> {
     fs::rename(left, right)

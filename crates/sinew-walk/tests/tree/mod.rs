@@ -1,5 +1,5 @@
-//! A folder for one test, and a scan of it.
-#![allow(dead_code, reason = "each test program uses a part of it")]
+//! A temporary directory for a test, scans of it, and reproducible random numbers.
+#![allow(dead_code, reason = "each test program uses some of it")]
 
 use std::path::{Path, PathBuf};
 
@@ -25,7 +25,7 @@ impl Tree {
         file
     }
 
-    /// Writes a file unless a folder has its place or a file the place of one of its folders.
+    /// Writes a file, unless a directory has its path, or a file has the path of one of its directories.
     pub(crate) fn try_file(&self, path: &str, text: &str) {
         let file = self.path().join(path);
         if std::fs::create_dir_all(file.parent().unwrap()).is_ok() && !file.is_dir() {
@@ -37,7 +37,7 @@ impl Tree {
         std::fs::create_dir_all(self.path().join(path)).unwrap();
     }
 
-    /// Every folder below, by the standard library.
+    /// Returns every directory below, listed with the standard library.
     pub(crate) fn folders(&self) -> Vec<String> {
         let mut found = Vec::new();
         let mut todo = vec![self.path().to_path_buf()];
@@ -63,18 +63,18 @@ pub(crate) fn names(scan: &Scan, keep: impl Fn(&Entry<'_>) -> bool) -> Vec<Strin
     scan.iter().filter(keep).map(|entry| entry.path().into_owned()).collect()
 }
 
-/// Returns so many seeds for the trees of a law, times `SINEW_LAW_RUNS` where that is set: for a night of its own. Another
-/// night begins `SINEW_LAW_FROM` seeds later.
+/// Returns `count` seeds for a property test. `SINEW_LAW_RUNS` multiplies the number, for the nightly run;
+/// `SINEW_LAW_FROM` is the offset of the first seed, so that each night uses other seeds.
 pub(crate) fn seeds(from: u64, count: u64) -> std::ops::Range<u64> {
     let number =
         |name, usual| std::env::var(name).map_or(usual, |text| text.parse().expect("a number in that variable"));
     let runs = number("SINEW_LAW_RUNS", 1);
-    // Far enough from the seeds of other laws.
+    // The shift separates the seeds of different tests.
     let from = if runs == 1 { from } else { (from << 32) + number("SINEW_LAW_FROM", 0) };
     from..from + count * runs
 }
 
-/// Numbers that look random, the same for the same seed.
+/// A reproducible pseudorandom number generator.
 pub(crate) struct Dice(u64);
 
 impl Dice {

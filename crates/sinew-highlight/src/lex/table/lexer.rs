@@ -208,7 +208,7 @@ impl TableLexer {
         line.take(at + 1, category);
     }
 
-    /// `qw(…)`, `~r/…/`.
+    /// Handles `qw(…)` and `~r/…/`.
     fn delimited(&mut self, table: &CompiledRules, line: &mut Line<'_, '_, '_>, context: &mut Context) -> bool {
         let at = line.at;
         if context.before == Before::Dot || at > 0 && matches!(line.byte(at - 1), b'>' | b'{' | b'$' | b'&') {
@@ -309,7 +309,7 @@ fn line_rules(table: &CompiledRules, line: &mut Line<'_, '_, '_>) {
     }
 }
 
-/// `<<EOF` and `<<-"EOF"`.
+/// Handles `<<EOF` and `<<-"EOF"`.
 fn heredoc(table: &CompiledRules, line: &mut Line<'_, '_, '_>, context: &mut Context) -> bool {
     for begin in table.rules.heredocs {
         if !line.starts_with(begin.as_bytes()) {
@@ -337,7 +337,7 @@ fn heredoc(table: &CompiledRules, line: &mut Line<'_, '_, '_>, context: &mut Con
     false
 }
 
-/// `$name`, `${…}`, `$?`.
+/// Handles `$name`, `${…}` and `$?`.
 fn sigil_name(table: &CompiledRules, line: &mut Line<'_, '_, '_>, sigil: &Sigil, context: &mut Context) -> bool {
     let at = line.at;
     let from = at + sigil.mark.len();
@@ -448,7 +448,7 @@ fn name(table: &CompiledRules, line: &mut Line<'_, '_, '_>, context: &mut Contex
     line.take(end, category);
 }
 
-/// Returns the rule that makes a name that ends at `end` a key; `None` if there is none.
+/// Returns the rule by which a name that ends at `end` is a key; `None` if it is not a key.
 fn key_of<'a>(table: &'a CompiledRules, line: &Line<'_, '_, '_>, end: usize, indent: usize) -> Option<&'a Key> {
     if table.rules.keys.is_empty() {
         return None;

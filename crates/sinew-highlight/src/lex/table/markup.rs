@@ -7,7 +7,7 @@ use super::rules::{
 use crate::category::Category::{Comment, Keyword, Plain, String, Type, Variable};
 use crate::lex::words::Then;
 
-/// A fenced block of lines.
+/// Returns the region of a fenced block of lines.
 const fn fence(mark: &'static str) -> Region {
     block(mark, mark).whole_lines()
 }

@@ -216,7 +216,7 @@ fn begins_interpolation(text: &[u8], begin: &str, end: u8) -> bool {
     text.starts_with(begin.as_bytes()) && (end != 0 || text.get(begin.len()).is_some_and(|&byte| begins_name(byte)))
 }
 
-/// Returns the start of the content of a region that begins here, and its level; `None` if none begins.
+/// Returns the start of the content of a region that begins here, and its level; `None` if no region begins here.
 fn opening(line: &Line<'_, '_, '_>, region: &Region, at: usize) -> Option<(usize, usize)> {
     let from = at + region.begin.len();
     if !line.text[at..].starts_with(region.begin.as_bytes()) {
@@ -228,7 +228,7 @@ fn opening(line: &Line<'_, '_, '_>, region: &Region, at: usize) -> Option<(usize
     line.text[inside..].starts_with(tail.as_bytes()).then_some((inside + tail.len(), level))
 }
 
-/// Returns the position after the end delimiter at `at`; `None` if there is none.
+/// Returns the position after the end delimiter at `at`; `None` if there is no end delimiter.
 fn closing(line: &Line<'_, '_, '_>, region: &Region, at: usize, level: u16) -> Option<usize> {
     let stop = at + region.end.len();
     let Some((byte, _, tail)) = region.level else { return Some(stop) };

@@ -103,9 +103,9 @@ pub(crate) struct Region {
     pub(crate) escape: u8,
     /// True if a doubled end delimiter is literal.
     pub(crate) doubled: bool,
-    /// True when regions of this kind nest.
+    /// True if regions of this kind nest.
     pub(crate) nests: bool,
-    /// True if strings in the region are read, so that an end in one of them is none.
+    /// True if strings in the region are recognised, so that an end delimiter in a string does not end the region.
     pub(crate) reads_strings: bool,
     /// True if it may span lines.
     pub(crate) multiline: bool,
@@ -221,7 +221,7 @@ pub(crate) const CHAR: Region = Region { place: Place::NotAfterValue, ..quote("'
 /// `"""…"""` over lines.
 pub(crate) const TRIPLE: Region = quote("\"\"\"").lines();
 
-/// A comment over lines.
+/// Returns the region of a comment that may span lines.
 pub(crate) const fn block(begin: &'static str, end: &'static str) -> Region {
     Region {
         category: Comment,
@@ -241,13 +241,13 @@ pub(crate) const fn block(begin: &'static str, end: &'static str) -> Region {
     }
 }
 
-/// A string on one line that a backslash lets escape.
+/// Returns the region of a string on one line with backslash escapes.
 pub(crate) const fn quote(mark: &'static str) -> Region {
     Region { category: String, escape: b'\\', multiline: false, ..block(mark, mark) }
 }
 
 impl Region {
-    /// Lets the region span lines.
+    /// Allows the region to span lines.
     pub(crate) const fn lines(self) -> Self {
         Self { multiline: true, ..self }
     }
@@ -266,7 +266,7 @@ impl Region {
         Self { nests: true, ..self }
     }
 
-    /// Makes an end within a string not count, as in the comments of OCaml.
+    /// Ignores end delimiters in strings inside the region, as in OCaml's comments.
     pub(crate) const fn with_strings(self) -> Self {
         Self { reads_strings: true, ..self }
     }
@@ -296,7 +296,7 @@ impl Region {
         Self { end, ..self }
     }
 
-    /// Long brackets: `[==[ … ]==]`.
+    /// Turns the region into long brackets: `[==[ … ]==]`.
     pub(crate) const fn level(self, byte: u8, begin: &'static str, end: &'static str) -> Self {
         Self { level: Some((byte, begin, end)), escape: 0, multiline: true, ..self }
     }
@@ -326,22 +326,22 @@ pub(crate) const fn sigil(mark: &'static str, category: Category) -> Sigil {
 /// `$name`, `${…}`.
 pub(crate) const DOLLAR: Sigil = Sigil { braces: "{", ..sigil("$", Variable) };
 
-/// `name =` at the beginning of a line.
+/// Returns the rule for `name =` at the beginning of a line.
 pub(crate) const fn key(mark: &'static str, category: Category) -> Key {
     Key { mark, category, first: true, spaced: true, value: None }
 }
 
-/// A line whose first marker has its own category.
+/// Returns the rule for a line whose first marker has its own category.
 pub(crate) const fn mark(begin: &'static str, category: Category) -> LineRule {
     LineRule { begin, category, indented: true, whole: false }
 }
 
-/// A line of one category.
+/// Returns the rule for a line of one category.
 pub(crate) const fn whole_line(begin: &'static str, category: Category) -> LineRule {
     LineRule { begin, category, indented: true, whole: true }
 }
 
-/// A string with a custom delimiter.
+/// Returns the rule for a string with a custom delimiter.
 pub(crate) const fn delimited(begin: &'static str, parts: u8) -> Delimited {
     Delimited { begin, parts, letter: false, spaced: false, brackets: false }
 }

@@ -11,12 +11,12 @@ const HASHED: Region = DOUBLE.lines().interpolations(HASH_BRACE);
 const JULIA_INTERPOLATIONS: &[Interpolation] = &[interpolation("$(", b')'), interpolation("$", 0)];
 const AT_VARIABLE: Sigil = sigil("@", Variable);
 
-/// `~r/…/`, `%w(…)`.
+/// Returns the rule for `~r/…/` or `%w(…)`.
 const fn brackets(begin: &'static str, letter: bool) -> Delimited {
     Delimited { letter, brackets: !letter, ..delimited(begin, 1) }
 }
 
-/// `qw (…)`.
+/// Returns the rule for `qw (…)`.
 const fn spaced(begin: &'static str, parts: u8) -> Delimited {
     Delimited { spaced: true, ..delimited(begin, parts) }
 }

@@ -57,14 +57,14 @@ impl Tree {
             detail,
             global_excludes,
         } = options;
-        let held = &self.reader.options;
-        let is_other = *follow_links || *max_depth != held.max_depth || *detail != Detail::Path;
-        if *gitignore != held.gitignore || is_other || *global_excludes != held.global_excludes {
+        let own = &self.reader.options;
+        let is_other = *follow_links || *max_depth != own.max_depth || *detail != Detail::Path;
+        if *gitignore != own.gitignore || is_other || *global_excludes != own.global_excludes {
             return Ok(None);
         }
-        let Some(base) = relative(root, &held.root) else { return Ok(None) };
+        let Some(base) = relative(root, &own.root) else { return Ok(None) };
         let key = ScanKey { base: base.into(), hidden: *hidden, skip_node_modules: *skip_node_modules };
-        let (key, scan) = match self.scans.iter().position(|(kept, scan)| key.is_served_by(kept, scan)) {
+        let (key, scan) = match self.scans.iter().position(|(cached, scan)| key.is_served_by(cached, scan)) {
             Some(at) => self.scans.remove(at),
             None => match self.assemble(&key, cancel)? {
                 Some(scan) => (key, Arc::new(scan)),
@@ -139,7 +139,7 @@ impl Tree {
         Ok(Some(TreeScan { scan: Arc::new(scan), warnings, skipped_modules, meets_hidden }))
     }
 
-    /// Returns the warnings of the rules above a directory; `None` if the tree may not know all of them.
+    /// Returns the warnings of the rules above a directory; `None` if the tree may not contain all of them.
     fn warnings_above(&self, base: &[u8]) -> Option<Vec<String>> {
         let mut warnings = self.above.warnings.clone();
         let mut path = base;

@@ -147,7 +147,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_kept_however_long_they_are_together() {
+    fn stores_names_of_any_total_length() {
         for longest in [1, 2_039, 2_040, 2_041, 70_000] {
             let given = [b"a".to_vec(), b"bcd".to_vec(), b"e".repeat(longest), b"last".to_vec()];
             let mut output = WorkerOutput::default();

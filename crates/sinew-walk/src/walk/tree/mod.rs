@@ -232,9 +232,9 @@ impl Tree {
 
     /// Returns the paths of the files directly in a directory.
     pub fn files_in<'a>(&'a self, folder: &'a [u8]) -> impl Iterator<Item = Box<[u8]>> + 'a {
-        let held = self.folders.get(folder).into_iter();
-        held.flat_map(move |held| {
-            let files = held.names.iter().filter(|name| name.is_file());
+        let node = self.folders.get(folder).into_iter();
+        node.flat_map(move |node| {
+            let files = node.names.iter().filter(|name| name.is_file());
             files.map(move |name| below(folder, name.text))
         })
     }
@@ -256,7 +256,7 @@ impl Tree {
     /// Returns true if `path` leads to the root directory of the tree and the root has not been moved.
     #[must_use]
     pub fn is_at(&self, path: &Path) -> bool {
-        let same = |now: Stamp| self.stamp(b"").is_ok_and(|held| held.is_same_file(&now));
+        let same = |now: Stamp| self.stamp(b"").is_ok_and(|stamp| stamp.is_same_file(&now));
         Stamp::of_path(path).is_ok_and(same) && self.reader.handle.path().is_ok_and(|now| now == self.root())
     }
 

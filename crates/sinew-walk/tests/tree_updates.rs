@@ -1,6 +1,6 @@
-//! Checks the kept tree: after any change and an update by stamps, its scans equal those of a fresh walk.
+//! Tests that the scans of a tree in memory equal those of a fresh walk after any change and an update by stamps.
 #![cfg(unix)]
-#![allow(clippy::unwrap_used, reason = "a test may")]
+#![allow(clippy::unwrap_used, reason = "a failed test panics")]
 
 mod changes;
 mod tree;
@@ -11,10 +11,10 @@ use std::path::Path;
 use changes::Changes;
 use sinew_base::CancelToken;
 use sinew_pool::Pool;
-use sinew_walk::{FolderObserver, Hints, ScanOptions, Stamp, Tree as KeptTree};
+use sinew_walk::{FolderObserver, Hints, ScanOptions, Stamp, Tree as MemoryTree};
 use tree::{Dice, scan};
 
-/// Announces nothing, so that every update looks at every stamp.
+/// Reports no changes, so that every update checks every stamp.
 struct Unwatched;
 
 impl FolderObserver for Unwatched {
@@ -29,17 +29,17 @@ fn options(root: &Path, global: &Path) -> ScanOptions {
     ScanOptions { global_excludes: Some(global.to_path_buf().into()), ..ScanOptions::new(root) }.canonical().unwrap()
 }
 
-/// Compares the kept scan with a fresh one; returns whether the tree serves these options.
+/// Compares the scan of the tree with a fresh one; returns false if the tree does not support these options.
 #[track_caller]
-fn check(tree: &mut KeptTree, options: &ScanOptions, story: &str) -> bool {
-    let Some(kept) = tree.scan(options, &CancelToken::never()).unwrap() else { return false };
+fn check(tree: &mut MemoryTree, options: &ScanOptions, story: &str) -> bool {
+    let Some(cached) = tree.scan(options, &CancelToken::never()).unwrap() else { return false };
     let fresh = scan(options);
-    assert_eq!(kept.scan.root(), fresh.root(), "{story}");
+    assert_eq!(cached.scan.root(), fresh.root(), "{story}");
     let rows = |scan: &sinew_walk::Scan| -> Vec<_> {
         scan.iter().map(|entry| (entry.path().into_owned(), entry.file_type(), entry.ignored())).collect()
     };
-    assert_eq!(rows(&kept.scan), rows(&fresh), "{:?} hidden {} {story}", options.root, options.hidden);
-    assert_eq!(kept.scan.warnings(), fresh.warnings(), "{story}");
+    assert_eq!(rows(&cached.scan), rows(&fresh), "{:?} hidden {} {story}", options.root, options.hidden);
+    assert_eq!(cached.scan.warnings(), fresh.warnings(), "{story}");
     true
 }
 
@@ -49,20 +49,20 @@ fn run(seed: u64, steps: usize) {
     let pool = Pool::new("test", 3);
     let root = changes.root();
     let all = options(&root, &changes.global());
-    let mut tree = KeptTree::open(&all, &Unwatched, &pool, &CancelToken::never()).unwrap();
-    let mut served = 0;
+    let mut tree = MemoryTree::open(&all, &Unwatched, &pool, &CancelToken::never()).unwrap();
+    let mut supported = 0;
     for step in 0..steps {
         let change = changes.step(&mut dice);
         let story = format!("seed {seed}, step {step}: {change}");
         tree.update(&Hints::default(), &Unwatched, &pool, &CancelToken::never()).unwrap();
-        assert!(check(&mut tree, &all, &story), "the root is always held: {story}");
+        assert!(check(&mut tree, &all, &story), "the tree always contains its root: {story}");
         check(&mut tree, &ScanOptions { hidden: false, ..all.clone() }, &story);
-        served += usize::from(check(&mut tree, &ScanOptions { skip_node_modules: false, ..all.clone() }, &story));
+        supported += usize::from(check(&mut tree, &ScanOptions { skip_node_modules: false, ..all.clone() }, &story));
         let folder = changes.folder(&mut dice);
         let below = ScanOptions { hidden: dice.below(2) == 0, ..options(&folder, &changes.global()) };
-        served += usize::from(check(&mut tree, &below, &story));
+        supported += usize::from(check(&mut tree, &below, &story));
     }
-    assert!(served > 0, "seed {seed}: the tree served nothing below its root");
+    assert!(supported > 0, "seed {seed}: the tree returned no scan below its root");
 }
 
 #[test]
@@ -73,13 +73,13 @@ fn an_update_by_stamps_sees_every_change() {
 }
 
 #[test]
-fn what_the_tree_does_not_hold_is_not_served() {
+fn returns_no_scan_for_unsupported_options() {
     let place = tree::Tree::new();
     place.file("a/b", "");
     place.file("node_modules/c", "");
     let all = ScanOptions::new(place.path()).canonical().unwrap();
     let cancel = CancelToken::never();
-    let mut tree = KeptTree::open(&all, &Unwatched, &Pool::new("test", 1), &cancel).unwrap();
+    let mut tree = MemoryTree::open(&all, &Unwatched, &Pool::new("test", 1), &cancel).unwrap();
     assert!(tree.scan(&all, &cancel).unwrap().is_some());
     for options in [
         ScanOptions { gitignore: false, ..all.clone() },
@@ -94,16 +94,16 @@ fn what_the_tree_does_not_hold_is_not_served() {
         assert!(tree.scan(&options, &cancel).unwrap().is_none(), "{options:?}");
     }
     let below = ScanOptions { root: all.root.join("a"), skip_node_modules: false, ..all };
-    assert!(tree.scan(&below, &cancel).unwrap().is_some(), "no node_modules lies there");
+    assert!(tree.scan(&below, &cancel).unwrap().is_some(), "there is no node_modules directory");
 }
 
 #[test]
-fn a_cancelled_update_loses_nothing() {
+fn an_update_after_a_cancelled_one_sees_all_changes() {
     let place = tree::Tree::new();
     place.file("a/b", "");
     let all = ScanOptions::new(place.path()).canonical().unwrap();
     let pool = Pool::new("test", 2);
-    let mut tree = KeptTree::open(&all, &Unwatched, &pool, &CancelToken::never()).unwrap();
+    let mut tree = MemoryTree::open(&all, &Unwatched, &pool, &CancelToken::never()).unwrap();
     place.file("a/c/d", "");
     let (handle, cancel) = sinew_base::CancelHandle::new();
     handle.cancel();

@@ -1,6 +1,6 @@
-//! Changes that a workspace tells of: nothing changes that it does not name.
+//! Tests that a workspace reports every change.
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
+#![allow(clippy::unwrap_used, reason = "a failed test panics")]
 
 #[path = "../../sinew-walk/tests/changes/mod.rs"]
 mod changes;
@@ -17,11 +17,11 @@ use sinew_pool::Pool;
 use sinew_search::{Boost, FindOptions, PathUse, Workspace, WorkspaceChanges, WorkspaceOptions, Workspaces};
 use tree::{Dice, seeds};
 
-fn told(workspace: &Workspace, since: Option<&str>) -> WorkspaceChanges {
+fn changes_since(workspace: &Workspace, since: Option<&str>) -> WorkspaceChanges {
     workspace.changes(since, &Pool::new("test", 1), &CancelToken::never()).unwrap()
 }
 
-/// The content of every file that a search would look at, by path; of folders and links that they are there.
+/// Returns every entry that a search would list, with the content of files and the target of links.
 fn contents(root: &Path, global: &Path) -> BTreeMap<String, Option<Vec<u8>>> {
     let options = sinew_walk::ScanOptions {
         hidden: true,
@@ -30,7 +30,7 @@ fn contents(root: &Path, global: &Path) -> BTreeMap<String, Option<Vec<u8>>> {
     };
     let scan = sinew_walk::scan(&options, &Pool::new("test", 1), &CancelToken::never()).unwrap();
     let content = |path: &Path| match fs::read_link(path) {
-        // Another target is another content; a change of the target is the target's.
+        // A link changes if it gets another target; a change of the target's content is a change of the target.
         Ok(target) => Some(target.into_os_string().into_encoded_bytes()),
         Err(_) => fs::read(path).ok(),
     };
@@ -38,7 +38,7 @@ fn contents(root: &Path, global: &Path) -> BTreeMap<String, Option<Vec<u8>>> {
 }
 
 #[test]
-fn whatever_differs_between_two_questions_is_named_or_lies_below_a_name() {
+fn reports_every_difference_between_two_calls() {
     let mut named = 0;
     for seed in seeds(700, 6) {
         let mut dice = Dice::new(seed);
@@ -46,13 +46,13 @@ fn whatever_differs_between_two_questions_is_named_or_lies_below_a_name() {
         let (root, global) = (changes.root(), changes.global());
         let options = WorkspaceOptions { global_excludes: Some(global.clone().into()), ..WorkspaceOptions::default() };
         let workspace = Workspaces::default().open(&root, &options).unwrap();
-        let mut last = (told(&workspace, None).token, contents(&root, &global));
+        let mut last = (changes_since(&workspace, None).token, contents(&root, &global));
         for step in 0..60 {
             let mut story = format!("seed {seed}, step {step}:");
             for _ in 0..=dice.below(3) {
                 story += &format!(" {};", changes.step(&mut dice));
             }
-            let answer = told(&workspace, Some(&last.0));
+            let answer = changes_since(&workspace, Some(&last.0));
             let now = contents(&root, &global);
             let paths = last.1.keys().chain(now.keys());
             for path in paths.filter(|path| last.1.get(*path) != now.get(*path)) {
@@ -69,33 +69,33 @@ fn whatever_differs_between_two_questions_is_named_or_lies_below_a_name() {
 }
 
 #[test]
-fn only_what_changed_is_named_and_a_foreign_token_means_all() {
+fn reports_only_changed_paths_and_everything_for_an_unknown_token() {
     let place = tempfile::tempdir().unwrap();
     for file in ["a/one", "a/two", "b/three"] {
         fs::create_dir_all(place.path().join(file).parent().unwrap()).unwrap();
         fs::write(place.path().join(file), "text\n").unwrap();
     }
     let workspace = Workspaces::default().open(place.path(), &WorkspaceOptions::default()).unwrap();
-    let first = told(&workspace, None);
+    let first = changes_since(&workspace, None);
     assert!(first.all);
-    assert_eq!(told(&workspace, Some(&first.token)), WorkspaceChanges { all: false, ..first.clone() });
+    assert_eq!(changes_since(&workspace, Some(&first.token)), WorkspaceChanges { all: false, ..first.clone() });
     fs::write(place.path().join("a/one"), "other\n").unwrap();
     fs::remove_file(place.path().join("b/three")).unwrap();
-    let second = told(&workspace, Some(&first.token));
+    let second = changes_since(&workspace, Some(&first.token));
     assert_eq!((second.all, second.paths), (false, vec!["a/one".to_string(), "b/three".to_string()]));
-    let third = told(&workspace, Some(&second.token));
+    let third = changes_since(&workspace, Some(&second.token));
     assert_eq!((third.all, third.paths.len()), (false, 0));
-    // Another workspace of the same folder has other tokens.
+    // Another workspace of the same directory has other tokens.
     let other = WorkspaceOptions { sweep: true, ..WorkspaceOptions::default() };
     let other = Workspaces::default().open(place.path(), &other).unwrap();
-    assert!(told(&other, Some(&second.token)).all);
-    // Nobody announces changes to one that sweeps.
-    let token = told(&other, None).token;
-    assert!(told(&other, Some(&token)).all);
+    assert!(changes_since(&other, Some(&second.token)).all);
+    // A swept workspace does not receive changes.
+    let token = changes_since(&other, None).token;
+    assert!(changes_since(&other, Some(&token)).all);
 }
 
 #[test]
-fn a_boost_changes_the_order_alone() {
+fn a_boost_only_changes_the_order() {
     let place = tempfile::tempdir().unwrap();
     for file in ["app/view.ts", "lib/view.ts", "sub/view.ts", "app/view.test.ts", "view"] {
         fs::create_dir_all(place.path().join(file).parent().unwrap()).unwrap();
@@ -114,7 +114,7 @@ fn a_boost_changes_the_order_alone() {
         (found.matches.into_iter().map(|found| found.path).collect(), found.total_matches)
     };
     let plain = paths(None);
-    assert_eq!(paths(Some(&Boost::default())), plain, "nothing in hand, nothing used, nothing new");
+    assert_eq!(paths(Some(&Boost::default())), plain, "an empty boost changes nothing");
     workspace.note(place.path().join("lib/view.ts"), PathUse::Edit, std::time::SystemTime::now());
     workspace.note("../elsewhere.ts", PathUse::Edit, std::time::SystemTime::now());
     let boost = Boost { current: Some("app/view.ts".into()), recent: vec!["sub/view.ts".into()] };
@@ -127,9 +127,9 @@ fn a_boost_changes_the_order_alone() {
         (paths, found.1)
     };
     assert_eq!(sorted(&boosted), sorted(&plain));
-    assert_eq!(paths(None), plain, "the plain order stays");
+    assert_eq!(paths(None), plain, "the plain order is unchanged");
     let below = FindOptions { path: "lib".into(), ..options.clone() };
     let plain_below = workspace.fuzzy_find(&below, &pool, &never).unwrap().matches[0].score;
     let below = workspace.fuzzy_find_boosted(&below, &boost, &pool, &never).unwrap();
-    assert_eq!(below.matches[0].score, 7 + 4 + plain_below, "used, and called like the file in hand");
+    assert_eq!(below.matches[0].score, 7 + 4 + plain_below, "used, and named like the current file");
 }

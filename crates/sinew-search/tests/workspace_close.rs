@@ -1,6 +1,6 @@
-//! Workspaces that are gone leave nothing. One test, so that nothing else opens files in this process.
+//! Tests that closed workspaces leave no resources. A single test, so that nothing else opens files in this process.
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
+#![allow(clippy::unwrap_used, reason = "a failed test panics")]
 
 use std::fs;
 use std::path::Path;

@@ -1,15 +1,15 @@
-//! Corners of languages that look like something else.
+//! Tests constructs that are easily mistaken for something else.
 
 mod marks;
 
 use marks::{decode, palette};
 use sinew_highlight::{Category, HighlightStream, highlight};
 
-/// A language, code, and texts in it with their category.
+/// A language, code, and parts of the code with their category.
 type Case = (&'static str, &'static str, &'static [(&'static str, Category)]);
 
 const CASES: &[Case] = &[
-    // SQL has no escapes in strings except in MySQL.
+    // Only MySQL has escapes in strings.
     ("sql", "select 'a\\', 1 from t", &[("'a\\'", Category::String), ("1", Category::Number)]),
     ("sql", "select \"a\\\" from t", &[("\"a\\\"", Category::String), ("from", Category::Keyword)]),
     ("postgres", "select E'a\\'b', 1", &[("E'a\\'b'", Category::String), ("1", Category::Number)]),
@@ -24,7 +24,7 @@ const CASES: &[Case] = &[
     ("mysql", "select `a\\`, 1", &[("`a\\`", Category::String), ("1", Category::Number)]),
     ("mysql", "select 5--1 -- c", &[("1", Category::Number), ("-- c", Category::Comment)]),
     ("sqlite", "select 'a\n\\' , 1", &[("1", Category::Number)]),
-    // Hunks count their lines.
+    // A hunk header contains the number of its lines.
     (
         "diff",
         "@@ -1,2 +1,2 @@\n--- x\n+++ y\n a\n--- b\n",
@@ -63,7 +63,7 @@ const CASES: &[Case] = &[
     ("bash", "cat <<EOF\n$x\nEOF\nif true", &[("$x", Category::Variable), ("if", Category::Keyword)]),
     ("perl", "print <<\"END OF\";\nmy x\nEND OF\nmy $y;", &[("my x", Category::String), ("my $", Category::Keyword)]),
     ("ruby", "puts <<~'END OF'\n  if x\n  END OF\nif y", &[("if x", Category::String), ("if y", Category::Keyword)]),
-    // Comments that a backslash continues.
+    // Line comments continued by a backslash.
     ("c", "// a \\\nif b\nif (c)", &[("if b", Category::Comment), ("if (", Category::Keyword)]),
     ("cpp", "// a \\\nif b \\\nif c\nif (d)", &[("if c", Category::Comment), ("if (", Category::Keyword)]),
     ("objc", "// a \\\nif b\nif (c)", &[("if b", Category::Comment), ("if (", Category::Keyword)]),
@@ -83,7 +83,7 @@ const CASES: &[Case] = &[
 ];
 
 #[test]
-fn corners_are_read_as_the_language_reads_them() {
+fn recognises_ambiguous_constructs() {
     for (lang, code, parts) in CASES {
         let (_, whole) = decode(&highlight(code, lang, &palette()));
         let mut stream = HighlightStream::new(lang, &palette());
@@ -91,7 +91,7 @@ fn corners_are_read_as_the_language_reads_them() {
         assert_eq!(decode(&streamed).1, whole, "{lang} {code:?} as a stream");
         for (part, category) in *parts {
             let at = code.rfind(part).unwrap_or_else(|| panic!("{part:?} is not in {code:?}"));
-            // The first character of the part has the category, unless the whole part must.
+            // Only the first character of the part is compared, unless the whole part has one category.
             let end = at + if part.contains(' ') && *category == Category::Keyword { 1 } else { part.trim_end().len() };
             for (byte, painted) in code.bytes().zip(&whole).take(end).skip(at) {
                 assert!(byte.is_ascii_whitespace() || painted == category, "{lang} {code:?}: {part:?} is {painted:?}");

@@ -1,4 +1,4 @@
-//! The laws of the crate's documentation, for every lexer and some grammars, over text of every kind.
+//! Tests the guarantees in the crate's documentation for every lexer and some grammars, over generated text.
 
 mod marks;
 
@@ -9,13 +9,13 @@ use sinew_highlight::{
     supports,
 };
 
-/// Languages that go through a grammar.
+/// Languages that use a grammar.
 const GRAMMARS: &[&str] = &["textile", "jsonnet", "orgmode", "rst", "bibtex", "jsp", "gnuplot", "lean"];
 
-/// Code that no lexer leaves without a colour.
+/// Code of which every lexer colours something.
 const SAMPLE: &str = "if (a1) { return \"b\"; } // c\n- d: 1\n<e f='g'>\n#if x\n= 'y'\n\\z\n";
 
-/// Languages that have a lexer of our own.
+/// Returns the languages with a built-in lexer.
 fn lexers() -> Vec<String> {
     let own = |lang: &String| lang != "text" && highlight_by_lexer(SAMPLE, lang, &palette()) != SAMPLE;
     let lexers: Vec<String> = languages().into_iter().filter(own).collect();
@@ -23,7 +23,7 @@ fn lexers() -> Vec<String> {
     lexers
 }
 
-/// Pieces of code that open, close and nest things in some language.
+/// Pieces of code that open, close or nest constructs in some language.
 const PIECES: &[&str] = &[
     "\"",
     "'",
@@ -144,9 +144,9 @@ fn code() -> impl Strategy<Value = String> {
 }
 
 #[track_caller]
-fn check_laws(code: &str, lang: &str) {
+fn check_guarantees(code: &str, lang: &str) {
     let whole = highlight(code, lang, &palette());
-    // Codes of the input itself are not codes of ours: the lines that hold them get none.
+    // Lines that contain codes in the input get no codes of ours.
     let stripped: String =
         whole.split_inclusive('\n').zip(code.split_inclusive('\n')).map(|(ours, line)| strip(ours, line)).collect();
     assert_eq!(stripped, code, "{lang}: text changed");
@@ -155,7 +155,7 @@ fn check_laws(code: &str, lang: &str) {
     assert_eq!(lines, whole, "{lang}: the stream differs");
 }
 
-/// One line without our codes; checks that none is left in force.
+/// Returns a line without our codes; checks that it ends with its colours reset.
 #[track_caller]
 fn strip(ours: &str, line: &str) -> String {
     if line.contains('\x1b') {
@@ -164,12 +164,12 @@ fn strip(ours: &str, line: &str) -> String {
     let (text, _) = decode(ours);
     let body = ours.trim_end_matches(['\n', '\r']);
     let last = body.rfind("\x1b[").map(|at| &body[at..]);
-    assert!(last.is_none_or(|last| last.starts_with("\x1b[39m")), "colours stay on: {ours:?}");
+    assert!(last.is_none_or(|last| last.starts_with("\x1b[39m")), "colours are not reset: {ours:?}");
     text
 }
 
 #[test]
-fn the_lexers_alone_know_their_languages_and_no_other() {
+fn highlight_by_lexer_supports_only_languages_with_a_lexer() {
     for name in lexers().iter().map(String::as_str).chain([" .RS", "C++"]) {
         assert_eq!(highlight_by_lexer(SAMPLE, name, &palette()), highlight(SAMPLE, name, &palette()), "{name}");
     }
@@ -185,7 +185,7 @@ proptest! {
     #[test]
     fn every_lexer_keeps_the_text(code in code()) {
         for lang in lexers() {
-            check_laws(&code, &lang);
+            check_guarantees(&code, &lang);
         }
     }
 
@@ -214,13 +214,13 @@ proptest! {
     #[test]
     fn grammars_keep_the_text(code in code()) {
         for lang in GRAMMARS {
-            check_laws(&code, lang);
+            check_guarantees(&code, lang);
         }
     }
 }
 
 #[test]
-fn a_line_in_pieces_ends_with_the_colours_of_the_whole_line() {
+fn a_line_in_chunks_has_the_colours_of_the_whole_line() {
     let mut stream = HighlightStream::new("rust", &palette());
     let shown = [stream.push("let x = \"a"), stream.push("b\"; // c"), stream.push("d\nfn f() {}\n")].concat();
     assert_eq!(decode(&shown), decode(&highlight("let x = \"ab\"; // cd\nfn f() {}\n", "rust", &palette())));
@@ -235,7 +235,7 @@ fn unknown_languages_and_empty_palettes_change_nothing() {
 }
 
 #[test]
-fn entries_that_are_no_colours_count_as_missing() {
+fn ignores_palette_entries_that_are_not_colours() {
     for entry in ["\x1b[2J", "red", "\x1b[31", "\x1b]0;x\x07", "\x1b[31mx", "\x1b[m"] {
         let colors = Colors { keyword: entry.into(), ..Colors::default() };
         assert_eq!(highlight("fn", "rust", &colors), "fn", "{entry:?}");
@@ -243,7 +243,7 @@ fn entries_that_are_no_colours_count_as_missing() {
 }
 
 #[test]
-fn a_colour_takes_back_what_it_set_and_no_more() {
+fn resets_exactly_the_attributes_of_a_colour() {
     for (begin, end) in [
         ("\x1b[31m", "\x1b[39m"),
         ("\x1b[38;2;1;2;3m", "\x1b[39m"),
@@ -321,7 +321,7 @@ fn names_extensions_and_aliases_are_found_in_any_case() {
 }
 
 #[test]
-fn long_lines_stay_whole() {
+fn keeps_the_text_of_long_lines() {
     for lang in lexers().iter().map(String::as_str).chain(["textile"]) {
         for unit in [
             "(", "`${", "<a ", "\"\\", "#{", "$(", "f\"{", "[", "/*", "a:", "{% ", "<<A ", "/ ", "'a", "${", "qw(",
@@ -335,7 +335,7 @@ fn long_lines_stay_whole() {
 }
 
 #[test]
-fn a_budget_leaves_the_rest_of_a_rare_language_plain_and_says_so() {
+fn counts_the_lines_beyond_the_budget_of_a_grammar() {
     let line = "h1. A heading of \"text\":http://a.b *bold* |_. cell |\n";
     for lang in ["textile", "re"] {
         let few = line.repeat(20);
@@ -345,7 +345,7 @@ fn a_budget_leaves_the_rest_of_a_rare_language_plain_and_says_so() {
         let cut = highlight_detailed(&many, lang, &palette());
         assert!(cut.text.starts_with(&all.text[..all.text.len() - line.len() * 4]), "{lang}");
         assert!(cut.plain_lines > 39_000 && cut.plain_lines < 39_950, "{lang}: {}", cut.plain_lines);
-        assert!(cut.text.ends_with(&line.repeat(cut.plain_lines)), "{lang}: what is counted is plain");
+        assert!(cut.text.ends_with(&line.repeat(cut.plain_lines)), "{lang}: counted lines are plain");
         assert_eq!(decode(&cut.text).0, many, "{lang}");
         let mut stream = HighlightStream::new(lang, &palette());
         let lines: String = many.split_inclusive('\n').map(|line| stream.push(line)).collect();
@@ -354,7 +354,7 @@ fn a_budget_leaves_the_rest_of_a_rare_language_plain_and_says_so() {
 }
 
 #[test]
-fn no_limit_leaves_a_line_of_a_language_with_a_lexer_plain() {
+fn languages_with_a_lexer_have_no_limit() {
     for lang in lexers() {
         assert_eq!(highlight_detailed(&SAMPLE.repeat(2_000), &lang, &palette()).plain_lines, 0, "{lang}");
     }
