@@ -20,7 +20,7 @@ fn invalid_command_lines_exit_with_code_2_and_a_reason() {
     let script = "script.jsonl";
     check(&stage, &["--verion"], 2, "", "unknown flag --verion; did you mean --version?");
     check(&stage, &["-p", "--script", script], 2, "", "No prompt given.");
-    check(&stage, &["-p", "--mode", "rpc", "hi"], 2, "", "--mode rpc takes no message (hi)");
+    check(&stage, &["-p", "--mode", "rpc", "hi"], 2, "", "--mode rpc does not accept a message (hi)");
     check(&stage, &["-p", "--theme", "x", "hi"], 2, "", "--theme is not available yet");
     check(&stage, &["mcp", "lst"], 2, "", "sinew mcp lst: unknown command; use list");
     check(&stage, &["-p", "--cwd", "no/such", "hi"], 2, "", "--cwd ");
@@ -350,7 +350,7 @@ fn invalid_appearance_settings_are_reported_and_the_rest_applies() {
     assert_eq!(ran.code, Some(4), "{}", ran.stderr);
     assert!(ran.stderr.contains("colorBlindMode: expected true or false"), "{}", ran.stderr);
     assert!(
-        ran.stderr.contains("this project is not trusted: .sinew/settings.json (fileGuard) not used"),
+        ran.stderr.contains("this project is not trusted; ignored: .sinew/settings.json (fileGuard)."),
         "{}",
         ran.stderr
     );
