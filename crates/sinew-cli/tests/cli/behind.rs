@@ -111,8 +111,8 @@ fn share_runs_the_configured_command_after_a_confirmation() {
     for (command, reason) in [
         ("echo no >&2; false", "failed (exit status: 1): no"),
         ("./nothing", "`./nothing` was not found: set share.command"),
-        ("true", "`true` told no link"),
-        ("touch begun; sleep 1000; true", "sharing was ended"),
+        ("true", "`true` printed no link"),
+        ("touch begun; sleep 1000; true", "sharing was cancelled"),
     ] {
         set(command);
         let mut terminal = Terminal::start(&stage, &["--script", "script.jsonl", "-c"], SIZE);

@@ -114,7 +114,7 @@ fn a_child_that_is_continued_knows_what_it_did() {
         resumes("Two"),
         turn(
             "main",
-            json!({"expect": {"lastContains": "no subagent \"Two\" that can go on: One"},
+            json!({"expect": {"lastContains": "no subagent \"Two\" that can continue: One"},
             "content": [{"text": "Done."}]}),
         ),
         submits("One", "first"),

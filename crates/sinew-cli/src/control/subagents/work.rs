@@ -102,21 +102,21 @@ impl Control {
                 brief.root.agent.emit(start_event(child)).await;
                 brief.await_cache(child, &open).await;
                 let work = Work { brief, child, open: &open, submission: &submission, gate: &gate, introduction };
-                // A fault of the program in one child must not end the others.
+                // A panic in one child must not end the others.
                 let end = AssertUnwindSafe(work.run()).catch_unwind().await;
                 let end =
-                    end.unwrap_or_else(|_| End::of(&open, ChildState::Failed, Some("a fault of the program".into())));
+                    end.unwrap_or_else(|_| End::of(&open, ChildState::Failed, Some("internal error (panic)".into())));
                 (Some(open), end)
             }
         };
-        // Nobody waits for the answer of a child that got none.
+        // The other children must not wait for a child that received no answer.
         child.meter.set_answered();
         child.permit.release();
         let figures = child.figures();
         *child.turns.lock() = figures.turns;
         *child.state.lock() = end.state;
         if let Some(open) = &open {
-            // Its programs end before its changes are merged.
+            // Its programs must end before its changes are merged.
             tokio::task::block_in_place(|| open.host.close());
         }
         let is_completed = end.state == ChildState::Completed;
@@ -171,12 +171,12 @@ struct Work<'a> {
     open: &'a OpenSession,
     submission: &'a Submission,
     gate: &'a ChildGate,
-    /// The text about its copy of the project; `None` if it works in the project.
+    /// The text about its copy of the project; `None` if it works in the project itself.
     introduction: Option<String>,
 }
 
 impl Work<'_> {
-    /// Prompts the child until it has handed in a result, or cannot.
+    /// Prompts the child until it has handed in a result, or cannot do so.
     async fn run(&self) -> End {
         let Work { child, open, submission, .. } = self;
         let mut message = self.assignment();
@@ -227,7 +227,7 @@ impl Work<'_> {
         }
     }
 
-    /// Prompts the child; the end of the call, or a person, aborts it.
+    /// Prompts the child. The end of the call or the user can abort it.
     async fn prompt(&self, message: AgentMessage) -> Result<Outcome, ControlError> {
         let Work { child, open, .. } = self;
         let prompted = open.agent.prompt(vec![message], None);
@@ -242,7 +242,7 @@ impl Work<'_> {
         Ok(outcome?)
     }
 
-    /// Allows one more request, for the result only. Returns the message that says so.
+    /// Allows one more request, for the result only. Returns the message about it.
     fn begin_last_turn(&self, why: &str) -> AgentMessage {
         self.gate.begin_last_turn();
         self.open.agent.change_settings(|settings| {
