@@ -205,7 +205,7 @@ pub fn read(files: &[ConfigFile], variables: &Variables<'_>) -> Entries {
         let members = match members(&file.text) {
             Ok(members) => members,
             Err(reason) => {
-                out.warnings.push(format!("{}: {reason}; none of its servers is used", file.path.display()));
+                out.warnings.push(format!("{}: {reason}; its servers are ignored", file.path.display()));
                 continue;
             }
         };

@@ -81,7 +81,7 @@ pub(crate) fn run(startup: &Startup, warnings: &[String], words: &[&str]) -> Res
             ("--", mcp.command.is_some()),
         ];
         if let Some((flag, _)) = given.iter().find(|(_, given)| *given) {
-            return Err(Failure::usage(format!("sinew mcp: {flag} goes with add: sinew mcp add NAME …")));
+            return Err(Failure::usage(format!("sinew mcp: {flag} only works with add: sinew mcp add NAME …")));
         }
     }
     match *words {
@@ -102,10 +102,10 @@ pub(crate) fn run(startup: &Startup, warnings: &[String], words: &[&str]) -> Res
             Err(Failure::usage(format!("sinew mcp {command} needs a name: sinew mcp {command} NAME")))
         }
         ["add", _, other, ..] => Err(Failure::usage(format!(
-            "sinew mcp add: {other:?} is too much; the program goes behind --: sinew mcp add NAME -- COMMAND ARG…"
+            "sinew mcp add: unexpected argument {other:?}; put the program after --: sinew mcp add NAME -- COMMAND ARG…"
         ))),
         [command @ ("list" | "get" | "remove" | "rm" | "enable" | "disable" | "test" | "login" | "logout"), ..] => {
-            Err(Failure::usage(format!("sinew mcp {command}: too many words; see sinew mcp")))
+            Err(Failure::usage(format!("sinew mcp {command}: too many arguments; see sinew mcp")))
         }
         [other, ..] => Err(Failure::usage(format!("sinew mcp {other}: unknown command; use {COMMANDS}"))),
     }

@@ -235,7 +235,7 @@ fn a_session_can_be_an_agent() {
     ]);
     assert_eq!(said(&stage, &["--agent", "explore"]), "Done.");
     assert!(!stage.path("project/made").exists() && stage.files().len() == 1);
-    for (name, reason) in [("nobody", "unknown agent \"nobody\"; known: explore"), ("fork", "there is none")] {
+    for (name, reason) in [("nobody", "unknown agent \"nobody\"; known: explore"), ("fork", "cannot start a session")] {
         let ran = stage.play(&["-p", "go", "--agent", name]);
         assert!(ran.code == Some(2) && ran.stderr.contains(reason), "{}", ran.stderr);
     }
