@@ -150,7 +150,7 @@ flow("a session is resumed, open or closed, and tells nothing again", [REPEAT, a
   assert.equal((await request("session/resume", { sessionId, cwd, mcpServers: [] })).modes.currentModeId, "default");
   assert.equal(await prompt("hi"), "end_turn");
   await request("session/resume", { sessionId, cwd, mcpServers: [] });
-  await refused(request("session/load", { sessionId, cwd, mcpServers: [] }), -32600, /open already/);
+  await refused(request("session/load", { sessionId, cwd, mcpServers: [] }), -32600, /already open/);
   await request("session/close", { sessionId });
   const before = updates.length;
   await request("session/resume", { sessionId, cwd, mcpServers: [] });

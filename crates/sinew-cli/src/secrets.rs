@@ -36,7 +36,7 @@ pub(crate) fn find(startup: &Startup, warnings: &mut Vec<String>) -> Arc<Secrets
                 entries.extend(found);
             }
             Err(error) if is_missing(&error) => {}
-            Err(error) => warnings.push(format!("{}: {error}; nothing of it is hidden", path.display())),
+            Err(error) => warnings.push(format!("{}: {error}; its values are not masked", path.display())),
         }
     }
     let secrets = Secrets::new(source, entries);

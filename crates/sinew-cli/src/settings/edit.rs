@@ -69,7 +69,10 @@ fn remove(object: &CstObject, path: &str) {
 }
 
 fn below(object: &CstObject, name: &str) -> Result<CstObject, String> {
-    object.append(name, CstInputValue::Object(Vec::new())).object_value().ok_or_else(|| format!("{name}: no object"))
+    object
+        .append(name, CstInputValue::Object(Vec::new()))
+        .object_value()
+        .ok_or_else(|| format!("{name}: not an object"))
 }
 
 fn input(value: &Value) -> CstInputValue {
@@ -125,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_object_is_refused() {
+    fn texts_other_than_objects_are_refused() {
         for text in [
             "[]",
             "{",

@@ -115,7 +115,7 @@ impl ConversationText {
                 self.call("!", &run.command);
                 self.output(&run.output);
                 if let Some(file) = &run.full_output_path {
-                    self.output(&format!("all of it: {file}"));
+                    self.output(&format!("full output: {file}"));
                 }
             }
             AgentMessage::CompactionSummary(summary) => self.text_block(&format!("⋯ {}", summary.summary), DIM),

@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn elapsed_time_moves_in_steps_and_two_rows_have_the_place_below() {
+    fn elapsed_time_moves_in_steps_and_the_second_row_shows_the_location() {
         let now = Instant::now();
         let facts = Facts { model: "m".into(), branch: "main".into(), folder: "~/p".into(), ..Facts::default() };
         let since = now.checked_sub(Duration::from_secs(27));
