@@ -154,7 +154,7 @@ pub enum Event {
         /// The new model, as `provider/id`.
         to: String,
     },
-    /// The configured fallback answers because the chosen model cannot.
+    /// The configured fallback model is used because the chosen one cannot answer.
     ModelFallback {
         /// The chosen model, as `provider/id`.
         from: String,
@@ -177,7 +177,7 @@ pub enum Event {
     },
     /// A finished todo list was cleared.
     TodoAutoClear {},
-    /// A credential is not used for now.
+    /// A credential is temporarily disabled.
     CredentialDisabled {
         /// Its provider.
         provider: String,

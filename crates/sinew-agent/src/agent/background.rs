@@ -91,7 +91,7 @@ impl AgentSession {
                         if let Err(error) = told
                             && self.conversation.context.state() != State::Closed
                         {
-                            self.warn(format!("The model was not told of the end of a job: {error}")).await;
+                            self.warn(format!("The model was not informed of the end of a job: {error}")).await;
                         }
                     });
                 }

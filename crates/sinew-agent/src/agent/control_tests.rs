@@ -338,7 +338,7 @@ async fn a_session_that_is_shut_down_begins_nothing_and_can_still_be_read() {
     let env = env(vec![text("one")], |_| {});
     env.agent.prompt(vec![user("go")], None).await.unwrap();
     env.agent.shut_down().await;
-    let closed = "The session is closed: open it again to go on with it";
+    let closed = "The session is closed: open it again to continue";
     for streaming in [None, Some(Delivery::Steer), Some(Delivery::FollowUp)] {
         let refused = env.agent.prompt(vec![user("more")], streaming).await.unwrap_err();
         assert_eq!(refused.to_string(), closed);

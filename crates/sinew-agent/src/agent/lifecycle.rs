@@ -107,7 +107,7 @@ impl State {
 impl fmt::Display for IllegalMove {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.state, self.attempted) {
-            (State::Closed, _) => write!(f, "The session is closed: open it again to go on with it"),
+            (State::Closed, _) => write!(f, "The session is closed: open it again to continue"),
             (State::Active(_) | State::Compacting(_) | State::Retrying | State::Reserved, Move::Begin(_)) => {
                 write!(f, "Agent is already processing: wait until it is done, or abort it")
             }

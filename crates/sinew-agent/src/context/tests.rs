@@ -138,11 +138,11 @@ fn what_is_too_long_is_cut_and_named() {
         found.files.iter().filter(|file| file.path.starts_with(root)).map(|file| file.text.len()).collect();
     assert_eq!(sizes, [64 << 10; 4]);
     assert!(
-        found.warnings.iter().any(|text| text.ends_with("is cut to its first 65536 bytes")),
+        found.warnings.iter().any(|text| text.ends_with("is truncated to its first 65536 bytes")),
         "{:?}",
         found.warnings
     );
-    assert!(found.warnings.iter().any(|text| text.contains("is left out")), "{:?}", found.warnings);
+    assert!(found.warnings.iter().any(|text| text.contains("is skipped")), "{:?}", found.warnings);
 }
 
 #[test]
@@ -158,10 +158,12 @@ fn the_last_file_gets_what_the_others_leave() {
     let sizes: Vec<usize> =
         found.files.iter().filter(|file| file.path.starts_with(root)).map(|file| file.text.len()).collect();
     assert_eq!(sizes, [60 << 10, 60 << 10, 60 << 10, 60 << 10, 16 << 10]);
-    let ends: Vec<bool> =
-        ["d4/AGENTS.md is cut to its first 16384 bytes", "d5/AGENTS.md is left out: the context files have 256 KB"]
-            .map(|end| found.warnings.iter().any(|text| text.ends_with(end)))
-            .to_vec();
+    let ends: Vec<bool> = [
+        "d4/AGENTS.md is truncated to its first 16384 bytes",
+        "d5/AGENTS.md is skipped: the context files exceed 256 KB",
+    ]
+    .map(|end| found.warnings.iter().any(|text| text.ends_with(end)))
+    .to_vec();
     assert_eq!(ends, [true, true], "{:?}", found.warnings);
 }
 
@@ -173,7 +175,7 @@ fn no_character_is_cut_in_two() {
     put(dir.path(), "AGENTS.md", b"a\xffb");
     assert_eq!(texts(dir.path(), ""), ["a\u{fffd}b"]);
     put(dir.path(), "AGENTS.md", vec![0xff; 60 << 10]);
-    assert!(texts(dir.path(), "")[0].len() <= 64 << 10, "a byte that is no UTF-8 takes three");
+    assert!(texts(dir.path(), "")[0].len() <= 64 << 10, "an invalid byte becomes three bytes");
 }
 
 #[test]

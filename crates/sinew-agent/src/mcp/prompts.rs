@@ -41,9 +41,9 @@ impl Manager {
     }
 
     async fn prompt_of(&self, server: &str, prompt: &str, arguments: &str) -> Result<String, String> {
-        let config = self.config(server).ok_or_else(|| {
-            format!("/mcp:{server}:{prompt}: there is no such server; there are {}", self.names().join(", "))
-        })?;
+        let config = self
+            .config(server)
+            .ok_or_else(|| format!("/mcp:{server}:{prompt}: unknown server; known: {}", self.names().join(", ")))?;
         let arguments = read_arguments(arguments).map_err(|reason| format!("/mcp:{server}:{prompt}: {reason}"))?;
         let connection = self.connect(server).await?;
         let options = CallOptions { times: config.times, progress: None };

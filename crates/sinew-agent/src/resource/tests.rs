@@ -79,7 +79,7 @@ fn the_first_root_that_has_a_skill_wins() {
     assert_eq!(
         env.warnings(&resources),
         [format!(
-            "agent/skills/a/SKILL.md: not used: {} has the name a already",
+            "agent/skills/a/SKILL.md: not used: {} already has the name a",
             env.path("p/.sinew/skills/a/SKILL.md").display()
         )
         .replace(&format!("{}/", env.path("").display()).replace("//", "/"), "")]
@@ -91,8 +91,8 @@ fn the_first_root_that_has_a_skill_wins() {
         named_skills: vec![env.path("p/.claude/skills/c"), env.path("nowhere")],
         ..env.options()
     });
-    assert_eq!(names(&none), [("c", "claude")], "a skill that was named counts all the same");
-    assert_eq!(env.warnings(&none), ["nowhere: no SKILL.md is here"]);
+    assert_eq!(names(&none), [("c", "claude")], "an explicit skill is loaded nevertheless");
+    assert_eq!(env.warnings(&none), ["nowhere: there is no SKILL.md"]);
 }
 
 #[test]
@@ -107,7 +107,7 @@ fn skills_above_count_up_to_the_repository() {
     options.folders.cwd = env.path("p/deep/er");
     assert_eq!(names(&Resources::load(&options)), [("in", "x")]);
     fs::remove_dir_all(env.path("p/.git")).unwrap();
-    assert_eq!(names(&Resources::load(&options)), [], "without a repository only the folder itself counts");
+    assert_eq!(names(&Resources::load(&options)), [], "without a repository only the folder itself is searched");
 }
 
 #[test]
@@ -209,7 +209,7 @@ fn what_is_too_much_is_left_out_and_told() {
     assert!(list.contains(&format!("\n{} more skills are not listed.\n", 100 - listed)));
     assert_eq!(resources.applied_rules().matches("<rule name=").count(), 1);
     assert_eq!(resources.warnings.len(), 101);
-    assert!(resources.warnings[100].starts_with("and 51 more faults"), "{}", resources.warnings[100]);
+    assert!(resources.warnings[100].starts_with("and 51 more problems"), "{}", resources.warnings[100]);
 }
 
 #[test]
@@ -308,7 +308,7 @@ fn rules_go_where_their_frontmatter_says() {
     let warnings = env.warnings(&resources);
     assert_eq!(warnings.len(), 3, "{warnings:#?}");
     assert!(warnings[0].starts_with("p/.sinew/rules/listed.mdc: bad frontmatter: "), "{warnings:#?}");
-    assert!(warnings[0].ends_with("; lines of `key: value` count"), "{warnings:#?}");
+    assert!(warnings[0].ends_with("; using its lines of `key: value`"), "{warnings:#?}");
     assert_eq!(
         warnings[1..],
         [
@@ -566,7 +566,7 @@ async fn a_prompt_is_a_command_a_skill_a_template_or_a_text() {
     check("/skill:none x", &["/skill:none x"]).await;
     let skill = resources.skill("a").unwrap().prompt("with @f.txt").unwrap();
     let used = check("/skill:a with @f.txt", &["[f.txt: F\n]", &skill]).await;
-    assert_eq!(used.warnings, [""; 0], "what the skill says of others is no mention");
+    assert_eq!(used.warnings, [""; 0], "names in the skill's text are not mentions");
     let off = Resources { skill_commands: false, ..resources.clone() };
     assert_eq!(said(&read(&env, &off, "/skill:a", "").await), ["/skill:a"]);
     let piped = read(&env, &resources, "/look x", "data @nothing").await;
@@ -599,7 +599,7 @@ async fn mentions_attach_files_folders_and_pictures() {
     if cfg!(unix) {
         assert_eq!(
             prompt.warnings,
-            [format!("not attached: @missing: {error}; @bin: it is neither a text nor a picture; @gone: {error}")]
+            [format!("not attached: @missing: {error}; @bin: it is neither text nor an image; @gone: {error}")]
         );
     }
     let prompt = read(&env, &none, "@long.txt @line.txt @pic.png", "").await;
@@ -620,7 +620,7 @@ async fn a_message_takes_a_hundred_files() {
     let prompt = read(&env, &Resources::default(), &names.join(" "), "").await;
     let AgentMessage::FileMention(mention) = &prompt.messages[0] else { panic!("{prompt:?}") };
     assert_eq!(mention.files.len(), 100);
-    assert_eq!(prompt.warnings, ["not attached: @f100: only 100 files go with a message"]);
+    assert_eq!(prompt.warnings, ["not attached: @f100: at most 100 files can be attached to a message"]);
     let missing: Vec<String> = (0..9).map(|index| format!("@none{index}")).collect();
     let prompt = read(&env, &Resources::default(), &missing.join(" "), "").await;
     assert!(prompt.warnings.len() == 1 && prompt.warnings[0].ends_with("; …"), "{:?}", prompt.warnings);

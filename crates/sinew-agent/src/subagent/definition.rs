@@ -30,8 +30,8 @@ const KEYS: [&str; 13] = [
     "output",
 ];
 
-/// Keys that restrict a child or promise it something, and that have no effect yet. A file with one of them is refused,
-/// because its author relies on it.
+/// Keys that restrict or support a child and that have no effect yet. A file with one of them is refused, because its
+/// author relies on it.
 const UNSUPPORTED: [&str; 2] = ["skills", "mcp"];
 
 /// The name of the agent that continues the conversation of its parent.
@@ -139,7 +139,7 @@ impl AgentDefinitions {
     /// Returns the agent `name`.
     ///
     /// # Errors
-    /// Returns an error that lists all names if there is none, or that names the fault of its file.
+    /// Returns an error that lists all names if there is no such agent, or that describes the fault of its file.
     pub fn get(&self, name: &str) -> Result<&AgentDefinition> {
         if let Some(agent) = self.agents.iter().find(|agent| agent.name == name) {
             return Ok(agent);

@@ -10,7 +10,7 @@ use sinew::base::{Error, Result};
 const TASKS: usize = 32;
 /// The maximum length of an id in bytes.
 const LONGEST_ID: usize = 48;
-/// Names that mean something else: sessions of their own, and requests beside a conversation.
+/// Reserved names: of the main session, and of requests outside of a conversation.
 const RESERVED: [&str; 4] = ["main", "title", "compact", "handoff"];
 
 /// A call of the `task` tool.

@@ -22,7 +22,7 @@ pub(crate) struct Message {
 }
 
 /// A prompt that was accepted, and whose run has not begun.
-#[must_use = "nothing runs until somebody waits for it"]
+#[must_use = "nothing runs until this is awaited"]
 pub(crate) struct Submission<'a> {
     open: &'a OpenSession,
     accepted: Option<AcceptedPrompt<'a>>,

@@ -74,7 +74,7 @@ fn server_prompts_are_slash_commands_whose_output_is_plain_text() {
     for (command, expect) in [
         ("/mcp:library:greet", "/mcp:library:greet: name is missing"),
         ("/mcp:library:greet Ada", "\"Ada\" is not an argument; write key=value"),
-        ("/mcp:nobody:greet", "there is no such server; there are library"),
+        ("/mcp:nobody:greet", "unknown server; known: library"),
     ] {
         let reason = client.fails("prompt", json!({"message": command}));
         assert!(reason.contains(expect), "{reason}");

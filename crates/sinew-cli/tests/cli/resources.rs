@@ -177,7 +177,7 @@ fn resource_errors_are_reported_once_and_do_not_stop_the_run() {
     let warnings: Vec<&str> = ran.stderr.lines().collect();
     assert_eq!(warnings.len(), 2, "{}", ran.stderr);
     assert!(warnings[0].contains("a/SKILL.md: it needs a description"), "{}", ran.stderr);
-    assert!(warnings[1].contains("r.md: condition \"(\" is not used: "), "{}", ran.stderr);
+    assert!(warnings[1].contains("r.md: condition \"(\" is ignored: "), "{}", ran.stderr);
 }
 
 #[test]
