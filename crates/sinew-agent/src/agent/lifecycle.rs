@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reserved_agent_begins_for_whoever_waited_alone() {
+    fn a_reserved_agent_only_starts_for_the_waiting_caller() {
         check(
             State::Reserved,
             &[
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn a_closed_agent_begins_nothing_and_lets_the_last_activity_end() {
+    fn a_closed_agent_starts_nothing_and_lets_the_last_activity_end() {
         let stays = [Move::Withdraw, Move::Compact, Move::WaitForRetry, Move::Resume, Move::Finish];
         check(State::Closed, &stays.map(|ending| (ending, State::Closed)));
     }

@@ -35,7 +35,7 @@ fn roles(env: &TestEnv) -> Vec<&'static str> {
 }
 
 #[tokio::test]
-async fn going_back_sums_up_the_branch_that_is_left() {
+async fn going_back_summarizes_the_branch_that_is_left() {
     let (env, users) = twice(vec![text("It was tried.")]).await;
     let moved = env.agent.navigate_tree(&users[1], BranchSummaryChoice::Summarised(Some("the file"))).await.unwrap();
     assert_eq!(moved.editor_text.as_deref(), Some("two"));
@@ -55,7 +55,7 @@ async fn going_back_sums_up_the_branch_that_is_left() {
 }
 
 #[tokio::test]
-async fn going_on_to_an_end_that_leaves_nothing_needs_no_summary() {
+async fn moving_to_the_end_of_the_branch_needs_no_summary() {
     let (env, users) = twice(Vec::new()).await;
     let asked = env.asked();
     let moved = env.agent.navigate_tree(&users[0], BranchSummaryChoice::Silently).await.unwrap();
@@ -67,7 +67,7 @@ async fn going_on_to_an_end_that_leaves_nothing_needs_no_summary() {
 }
 
 #[tokio::test]
-async fn a_summary_that_is_ended_moves_nothing() {
+async fn a_cancelled_summary_moves_nothing() {
     // The provider has no further answers.
     let (env, users) = twice(Vec::new()).await;
     let before = roles(&env);

@@ -39,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_flag_is_first_once() {
+    fn only_the_first_call_of_a_flag_is_true() {
         let flag = OnceFlag::default();
         assert_eq!([flag.is_first(), flag.is_first(), flag.is_first()], [true, false, false]);
     }

@@ -183,7 +183,7 @@ async fn play(actions: Vec<(u64, Action)>, answers: Vec<(u64, Answer)>, modes: (
     let mut all = returned;
     count(&agent.session().context(&Defaults::default()).unwrap().messages, &mut all);
     let expected = all.values().all(|count| *count == 1) && all.len() == said;
-    assert!(expected, "{said} were said, these were heard or given back: {all:?}");
+    assert!(expected, "{said} were sent, these were received or returned: {all:?}");
 }
 
 proptest! {

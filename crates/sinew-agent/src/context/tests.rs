@@ -35,7 +35,7 @@ fn context_files_come_outermost_first_and_once() {
 }
 
 #[test]
-fn a_file_beside_the_user_s_folder_counts_where_it_is_missing_there() {
+fn a_file_next_to_the_folder_of_the_user_is_the_fallback() {
     let dir = tempfile::Builder::new().prefix("context").tempdir().unwrap();
     let root = dir.path();
     put(root, "beside/AGENTS.md", "beside");
@@ -57,7 +57,7 @@ fn twenty_levels_count() {
 }
 
 #[test]
-fn hidden_folders_count_only_as_the_session_s_own() {
+fn hidden_folders_are_skipped_unless_the_session_is_in_them() {
     let dir = tempfile::Builder::new().prefix("context").tempdir().unwrap();
     let root = dir.path();
     put(root, "p/.x/AGENTS.md", "hidden");
@@ -125,7 +125,7 @@ fn the_folders_of_a_file_below_the_session_have_their_files() {
 }
 
 #[test]
-fn what_is_too_long_is_cut_and_named() {
+fn long_files_are_truncated_with_a_warning() {
     let dir = tempfile::Builder::new().prefix("context").tempdir().unwrap();
     let root = dir.path();
     let mut cwd = String::new();
@@ -146,7 +146,7 @@ fn what_is_too_long_is_cut_and_named() {
 }
 
 #[test]
-fn the_last_file_gets_what_the_others_leave() {
+fn the_last_file_gets_the_remaining_bytes() {
     let dir = tempfile::Builder::new().prefix("context").tempdir().unwrap();
     let root = dir.path();
     let mut cwd = String::new();

@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn arguments_are_read_and_bad_ones_named() {
+    fn arguments_are_parsed_and_invalid_ones_reported() {
         check("", "{}");
         check("  a=1   b=two ", r#"{"a":"1","b":"two"}"#);
         check(r#"a="two words" b='it"s' c=x\ y d="#, r#"{"a":"two words","b":"it\"s","c":"x y","d":""}"#);

@@ -363,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_as_a_mention_mentions_its_path() {
+    fn formatted_mentions_are_recognized() {
         for path in ["a.rs", "/a b/ä.rs", "a\tb", "it's", "it's so", "\"a\"", "'a", "a \"b\""] {
             check(&mention(path), &[path]);
             check(&format!("see {}\nthere", mention(path)), &[path]);
@@ -372,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mention_stands_at_the_start_or_after_a_blank() {
+    fn mentions_are_at_the_start_or_after_a_space() {
         check("@a.rs", &["a.rs"]);
         check("look at @src/a.rs, and\n@b.rs", &["src/a.rs,", "b.rs"]);
         check("me@example.org (@x) a@b", &[]);
@@ -381,14 +381,14 @@ mod tests {
     }
 
     #[test]
-    fn quotes_hold_a_path_together() {
+    fn quoted_mentions_can_contain_spaces() {
         check("@\"a b.rs\" and @'c d'.", &["a b.rs", "c d"]);
         check("@\"never closed\n\"", &[]);
         check("@\"\" @''", &[]);
     }
 
     #[test]
-    fn the_end_of_what_was_read_cuts_no_character() {
+    fn truncation_splits_no_character() {
         let whole = "añ漢😀".as_bytes();
         for end in 0..=whole.len() {
             let part = &whole[..end - half_character(&whole[..end])];

@@ -96,7 +96,7 @@ fn the_first_root_that_has_a_skill_wins() {
 }
 
 #[test]
-fn skills_above_count_up_to_the_repository() {
+fn skills_of_parent_folders_are_loaded_up_to_the_repository() {
     let env = TestEnv::new(&[
         (".agents/skills/out/SKILL.md", &skill("out", "x")),
         ("p/.git/HEAD", ""),
@@ -138,7 +138,7 @@ fn filters_and_directories_choose_skills() {
 }
 
 #[test]
-fn a_skill_that_says_nothing_useful_is_named_and_left_out() {
+fn invalid_skills_are_reported_and_skipped() {
     let long = "x".repeat(1_025);
     let huge = format!("---\ndescription: |\n{}---\n", "  line\n".repeat(1 << 20));
     // Each line doubles the size of the previous one.
@@ -177,7 +177,7 @@ fn a_skill_that_says_nothing_useful_is_named_and_left_out() {
 }
 
 #[test]
-fn names_and_descriptions_have_their_longest() {
+fn names_and_descriptions_have_a_maximum_length() {
     let (name, text) = ("n".repeat(64), "é".repeat(1_024));
     let env = TestEnv::new(&[
         ("p/.sinew/skills/a/SKILL.md", &skill(&name, &text)),
@@ -191,7 +191,7 @@ fn names_and_descriptions_have_their_longest() {
 }
 
 #[test]
-fn what_is_too_much_is_left_out_and_told() {
+fn excess_resources_are_skipped_with_a_warning() {
     let env = TestEnv::new(&[]);
     for index in 0..100 {
         env.put(&format!("agent/skills/s{index}/SKILL.md"), skill(&format!("s{index}"), &"d".repeat(1_000)));
@@ -213,7 +213,7 @@ fn what_is_too_much_is_left_out_and_told() {
 }
 
 #[test]
-fn a_skill_says_itself_and_what_the_user_said() {
+fn the_prompt_of_a_skill_contains_its_text_and_the_arguments() {
     let env = TestEnv::new(&[("p/.sinew/skills/a/SKILL.md", &skill("a", "x"))]);
     let resources = env.load();
     let folder = env.path("p/.sinew/skills/a");
@@ -236,7 +236,7 @@ fn a_skill_says_itself_and_what_the_user_said() {
 }
 
 #[test]
-fn a_skill_may_stay_out_of_the_list_and_is_still_a_command() {
+fn an_unlisted_skill_is_still_a_command() {
     let front = |line: &str| format!("---\ndescription: a <b>\n{line}\n---\nBody");
     let env = TestEnv::new(&[
         ("p/.sinew/skills/a/SKILL.md", &front("disable-model-invocation: true")),
@@ -275,7 +275,7 @@ fn no_path_leaves_the_folder_of_a_skill() {
 }
 
 #[test]
-fn rules_go_where_their_frontmatter_says() {
+fn the_frontmatter_decides_how_a_rule_is_used() {
     let env = TestEnv::new(&[
         ("p/.sinew/rules/always.md", "---\nalwaysApply: true\ndescription: x\n---\nBe <brief>.\n"),
         ("p/.sinew/rules/listed.mdc", "---\ndescription: about \"SQL\"\nglobs: *.sql,db/{a,b}.rs\n---\nUse joins.\n"),
@@ -359,7 +359,7 @@ fn commands_and_templates_have_names_and_descriptions() {
 }
 
 #[test]
-fn reading_anew_tells_only_what_is_new() {
+fn reloading_reports_only_new_warnings() {
     let env = TestEnv::new(&[("p/.sinew/skills/a/SKILL.md", "bad"), ("p/.sinew/prompts/t.md", "one")]);
     let before = env.load();
     env.put("p/.sinew/skills/b/SKILL.md", "bad too");
@@ -373,7 +373,7 @@ fn reading_anew_tells_only_what_is_new() {
 }
 
 #[test]
-fn commands_are_listed_as_they_are_looked_up() {
+fn commands_are_listed_in_lookup_order() {
     let env = TestEnv::new(&[
         ("p/.sinew/skills/a/SKILL.md", &skill("a", "A skill")),
         ("p/.sinew/commands/greet.md", "hidden by the extension"),
@@ -399,7 +399,7 @@ fn arguments_are_divided_at_blanks_outside_of_quotes() {
 }
 
 #[test]
-fn places_take_their_arguments() {
+fn placeholders_are_replaced_by_arguments() {
     let check = |text: &str, expect: &str| assert_eq!(substitute(text, "one two $1 ${@:1} five").0, expect, "{text}");
     check("$1-$2-$9-${1}-${12}", "one-two--one-");
     check("$3 $4", "$1 ${@:1}");
@@ -612,7 +612,7 @@ async fn mentions_attach_files_folders_and_pictures() {
 }
 
 #[tokio::test]
-async fn a_message_takes_a_hundred_files() {
+async fn a_message_can_attach_a_hundred_files() {
     let env = TestEnv::new(&[]);
     let names: Vec<String> = (0..102).map(|index| format!("@f{index}")).collect();
     (0..102).for_each(|index| env.put(&format!("p/f{index}"), "x"));
@@ -647,7 +647,7 @@ fn a_folder_with_ten_thousand_files_costs_no_read_of_them() {
 
 #[cfg(unix)]
 #[test]
-fn what_is_no_regular_file_is_not_opened() {
+fn only_regular_files_are_opened() {
     let env = TestEnv::new(&[("p/.sinew/rules/x", "")]);
     let pipe = env.path("p/.sinew/rules/pipe.md");
     let made = std::process::Command::new("mkfifo").arg(&pipe).status().unwrap();

@@ -33,9 +33,9 @@ pub struct StartRequest {
     pub context: Option<String>,
     /// The JSON Schema of the results; overrides the schema of the agent.
     pub schema: Option<Value>,
-    /// Whether the call returns at once; `None` as the agent says.
+    /// Whether the call returns at once; `None` for the default of the agent.
     pub background: Option<bool>,
-    /// Whether each child works in a copy of the project; `None` as the agent says.
+    /// Whether each child works in a copy of the project; `None` for the default of the agent.
     pub isolated: Option<bool>,
 }
 
@@ -46,7 +46,7 @@ pub struct ResumeRequest {
     pub id: String,
     /// The next assignment.
     pub assignment: String,
-    /// Whether the call returns at once; `None` as the agent says.
+    /// Whether the call returns at once; `None` for the default of the agent.
     pub background: Option<bool>,
 }
 
