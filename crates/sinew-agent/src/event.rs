@@ -380,7 +380,7 @@ mod tests {
 
     /// The JSON of a step equals the event of the stream without its snapshot.
     #[test]
-    fn a_step_reads_like_the_event_of_the_stream() {
+    fn the_json_of_a_step_equals_that_of_the_stream_event() {
         let call =
             ToolCall { id: "1".into(), name: "read".into(), arguments: json!({"path": "a"}), ..ToolCall::default() };
         let message = AssistantMessage {

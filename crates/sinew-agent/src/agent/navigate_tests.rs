@@ -116,7 +116,7 @@ async fn a_session_gets_one_title_and_never_replaces_that_of_the_user() {
 }
 
 #[tokio::test]
-async fn branches_and_forks_are_files_beside_the_session() {
+async fn branches_and_forks_are_files_next_to_the_session() {
     let (env, users) = twice(Vec::new()).await;
     env.agent.set_label(&users[0], Some("start")).unwrap();
     let branched = env.agent.branch(&users[1]).unwrap();

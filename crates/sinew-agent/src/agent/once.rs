@@ -45,7 +45,7 @@ mod tests {
     }
 
     #[test]
-    fn a_warning_is_taken_once_and_keeps_its_first_text() {
+    fn a_warning_is_returned_once_with_its_first_text() {
         let warning = OnceWarning::default();
         assert_eq!(warning.take(), None);
         warning.raise("one".into());

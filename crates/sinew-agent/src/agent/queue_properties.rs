@@ -190,7 +190,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 
     #[test]
-    fn whatever_is_said_is_delivered_once_or_given_back(
+    fn every_message_is_delivered_once_or_returned(
         actions in prop::collection::vec(action(), 1..12),
         answers in prop::collection::vec(answer(), 0..12),
         modes in any::<(bool, bool)>(),

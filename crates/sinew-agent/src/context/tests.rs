@@ -46,7 +46,7 @@ fn a_file_next_to_the_folder_of_the_user_is_the_fallback() {
 }
 
 #[test]
-fn twenty_levels_count() {
+fn at_most_twenty_levels_are_read() {
     let dir = tempfile::Builder::new().prefix("context").tempdir().unwrap();
     let root = dir.path();
     let deep = (0..25).map(|level| level.to_string()).collect::<Vec<_>>();
@@ -110,7 +110,7 @@ fn imported_files_follow_the_file_that_names_them() {
 }
 
 #[test]
-fn the_folders_of_a_file_below_the_session_have_their_files() {
+fn instructions_between_the_session_and_a_file_are_loaded() {
     let dir = tempfile::Builder::new().prefix("context").tempdir().unwrap();
     let root = dir.path();
     for folder in ["p", "p/a", "p/a/b", "p/.hidden", "q"] {

@@ -20,18 +20,18 @@ use crate::sys::signals;
 use crate::terminal_line::line;
 
 pub(super) const HELP: &str = "\
-sinew login, sinew logout: keys and logins
+sinew login, sinew logout: store and remove API keys and logins
 
 Usage:
-  sinew login [PROVIDER]      log in where the provider has a login, else store a key that you paste
+  sinew login [PROVIDER]      sign in, or store an API key if the provider has no login
   sinew logout [PROVIDER]     remove the stored key or login
 
 Examples:
-  sinew login anthropic               asks for the key; what you type is not shown
+  sinew login anthropic               asks for the key, and does not show what you type
   pass show openai | sinew login openai
 
-Keys and logins are stored in ~/.sinew/agent/auth.json, which only you can read, and count before variables such as
-OPENAI_API_KEY. A provider has a login where models.json says so with an oauth block: authorizeUrl for a browser,
+Keys and logins are stored in ~/.sinew/agent/auth.json, which only you can read. They take precedence over variables
+such as OPENAI_API_KEY. A provider supports logins if models.json has an oauth block for it: authorizeUrl for a browser,
 deviceUrl for a code.
 ";
 

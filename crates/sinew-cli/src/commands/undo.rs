@@ -32,7 +32,7 @@ Options:
   --usage                      print the size of the checkpoints
 
 SESSION is the first or last characters of an id; the default is the last session of this terminal or directory. At a
-terminal the command asks before it changes anything. In a session, use /undo and /redo, which also take a number of
+terminal the command asks before it changes anything. In a session, use /undo and /redo, which also accept a number of
 turns and a selection of files.
 
 A turn includes all changes of its tools: edits, commands, background commands and hooks. Files that changed after the

@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_sets_what_is_unset_or_empty() {
+    fn a_file_only_sets_unset_or_empty_variables() {
         let mut environment = environment(&[("A", "set"), ("B", "")]);
         let file = ["A", "B", "C"].map(|name| (name.to_string(), "file".to_string()));
         environment.add(file.to_vec());

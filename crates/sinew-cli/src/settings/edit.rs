@@ -150,7 +150,7 @@ mod tests {
 
         /// Parsing the result returns the new value, and everything else unchanged.
         #[test]
-        fn the_result_reads_as_the_change(
+        fn parsing_the_result_returns_the_change(
             keys in prop::collection::vec(("[a-d]", 0..4_u8), 0..5),
             path in prop::collection::vec("[a-d]", 1..4),
             pretty in any::<bool>(),

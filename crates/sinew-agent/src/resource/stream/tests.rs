@@ -436,7 +436,7 @@ proptest::proptest! {
 
     /// Matches do not depend on how the text is split.
     #[test]
-    fn a_rule_does_not_see_the_pieces(
+    fn matches_do_not_depend_on_how_the_text_is_split(
         text in "[ab é\n]{1,30}",
         at in 0_usize..5,
         cuts in proptest::collection::vec(1_usize..8, 1..20),

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 /// The prompt of the demo.
-const PROMPT: &str = "The total of the shopping list is wrong. Find out why and repair it.";
+const PROMPT: &str = "The total of the shopping list is wrong. Find out why and fix it.";
 
 /// The files, by their path in the directory.
 const FILES: &[(&str, &str)] = &[

@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_below_the_home_is_named_from_there() {
+    fn folders_in_the_home_directory_begin_with_a_tilde() {
         let home = Some(Path::new("/home/ada"));
         for (folder, expect) in
             [("/home/ada/shop", "~/shop"), ("/home/ada", "~"), ("/home/adams", "/home/adams"), ("/srv", "/srv")]

@@ -121,7 +121,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_is_read_again(
+        fn formatted_lists_parse_to_the_same_list(
             phases in prop::collection::vec(("[A-Za-z][a-z #-]{0,10}[a-z]", prop::collection::vec(task(), 1..5)), 0..4)
         ) {
             let phases: Vec<Phase> = phases.into_iter().map(|(name, tasks)| Phase { name, tasks }).collect();
@@ -132,7 +132,7 @@ mod tests {
         }
 
         #[test]
-        fn no_text_stops_the_reader(text in "[-#\\[\\]x~ <>!\\n\\ta\u{e4}]{0,60}") {
+        fn every_text_parses_or_the_error_names_a_line(text in "[-#\\[\\]x~ <>!\\n\\ta\u{e4}]{0,60}") {
             // The text is a valid list, or the error names a line.
             if let Err(reason) = parse(&text) {
                 prop_assert!(reason.starts_with("line "), "{}", reason);
