@@ -160,7 +160,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 
     #[test]
-    fn a_cut_never_separates_a_call_from_its_result(kinds in prop::collection::vec((0..4u8, 0..2_000usize), 0..40), keep in 1..2_000u64) {
+    fn cuts_keep_calls_with_their_results(kinds in prop::collection::vec((0..4u8, 0..2_000usize), 0..40), keep in 1..2_000u64) {
         let mut messages = Vec::new();
         for (at, (kind, bytes)) in kinds.into_iter().enumerate() {
             let id = at.to_string();
