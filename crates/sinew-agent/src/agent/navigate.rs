@@ -252,7 +252,7 @@ impl AgentSession {
         copy(&session, PathEnd::At(leaf), &self.context.cwd)
     }
 
-    /// Copies the whole session to a new file beside it. The caller opens the copy.
+    /// Copies the whole session to a new file next to it. The caller opens the copy.
     ///
     /// # Errors
     /// Returns an error if a run is active, if the session is in memory, or if the file cannot be written.

@@ -153,7 +153,7 @@ impl App {
         workplace: Option<&Workplace>,
     ) -> Result<ChildHost, Failure> {
         let ChildRights { definition, is_read_only, .. } = rights;
-        // A fork lists the tool that asks the user as its parent does, and cannot call it.
+        // Like its parent, a fork lists the tool that asks the user, but it cannot call the tool.
         let host = self.host(session, (!definition.is_fork()).then(|| Arc::clone(requester)), workplace);
         let mut is_enforced = false;
         if is_read_only {

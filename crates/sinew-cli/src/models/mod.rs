@@ -127,7 +127,7 @@ impl ModelSelector {
             let chosen = named.or_else(|| selector.preset()).and_then(Result::ok);
             let provider = chosen
                 .map(|chosen| chosen.model.provider)
-                .ok_or_else(|| Failure::usage("--api-key: unknown provider; add --provider or --model"))?;
+                .ok_or_else(|| Failure::usage("--api-key needs a provider; add --provider or --model"))?;
             selector.credentials = credentials(Some((provider, Secret::new(key))));
         }
         Ok(selector)

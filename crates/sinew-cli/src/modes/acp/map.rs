@@ -348,8 +348,8 @@ mod tests {
         updates.iter().filter_map(id).collect()
     }
 
-    /// Live events have the ids of the corresponding messages in the file, even if a provider counts its calls anew in
-    /// each answer, and if answers begin within one millisecond.
+    /// Live events have the ids of the corresponding messages in the file, even if a provider restarts the numbering of
+    /// calls in each answer, and if answers begin within one millisecond.
     #[test]
     fn ids_are_the_same_live_and_from_a_file() {
         let text = || Block::Text(TextBlock { text: "x".into(), signature: None });
