@@ -171,7 +171,7 @@ impl App {
         tools.retain(|tool| !is_read_only || may_plan(&**tool, is_enforced));
         if tools.is_empty() {
             return Err(Failure::failed(format!(
-                "agent {}: no tools are left by its definition and its parent",
+                "agent {}: its definition allows none of the tools of its parent",
                 definition.name
             )));
         }

@@ -388,7 +388,7 @@ impl App {
         // Settings, rules and hooks are only read at the start. A fault in the current files is reported.
         let faults = extensions::faults_now(&self.startup);
         warnings
-            .extend(faults.into_iter().map(|fault| format!("{fault}; the file as read at the start stays in effect")));
+            .extend(faults.into_iter().map(|fault| format!("{fault}; the version read at the start stays in effect")));
         let loaded = resources::load(&self.startup, &self.extensions, &self.context(agent), warnings).await?;
         let loaded = Arc::new(loaded);
         *self.resources.lock() = Arc::clone(&loaded);

@@ -8,7 +8,7 @@ const MARKS: [(Status, char); 4] =
     [(Status::Pending, ' '), (Status::InProgress, '~'), (Status::Completed, 'x'), (Status::Abandoned, '-')];
 
 /// The comment above the text in an editor. The parser ignores it.
-const HELP: &str = "<!-- A phase is a heading, a task an item: [ ] open, [~] in progress, [x] done, [-] given up.\nIndented lines below a task are its notes. An empty list is cleared. -->\n\n";
+const HELP: &str = "<!-- A phase is a heading, a task an item: [ ] open, [~] in progress, [x] done, [-] given up.\nIndented lines below a task are its notes. Delete all tasks to clear the list. -->\n\n";
 
 /// Formats the tasks for the screen.
 pub(super) fn lines(phases: &[Phase]) -> String {
