@@ -21,7 +21,7 @@ out, and what was changed on disk and still is.";
 /// Whether the branch that is left is summarized.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BranchSummaryChoice<'a> {
-    /// As the setting `branchSummary.enabled` says.
+    /// Uses the setting `branchSummary.enabled`.
     AsSet,
     /// No summary: the branch stays in the file, but the model does not learn of it.
     Silently,

@@ -262,8 +262,8 @@ impl Work<'_> {
         text_message(&format!("Your result has not been handed in. Call {} when you are done.", SubmitResult::NAME))
     }
 
-    /// Returns the first message of the child. What all children of the call share is a block of its own, in front;
-    /// messages that arrived meanwhile follow.
+    /// Returns the first message of the child. It begins with a separate block that all children of the call share, and
+    /// ends with messages that arrived meanwhile.
     fn assignment(&self) -> AgentMessage {
         let Work { brief, child, submission, .. } = self;
         let mut shared = brief.context.clone().unwrap_or_default();
