@@ -239,7 +239,7 @@ impl Linear {
         if is_absent(&model) {
             self.output.say("No model is configured: /login lists how to set one up.");
         }
-        self.output.say("Help: /help lists the commands, /status says what is running, /quit quits.");
+        self.output.say("Help: /help lists the commands, /status says what is running, /quit exits.");
         for warning in warnings {
             self.output.say(&format!("Warning: {warning}"));
         }
@@ -475,7 +475,7 @@ impl Linear {
 
     fn leave(&mut self) {
         match self.conversation.running.is_some() {
-            true => self.output.say("Note: the model is working, /stop interrupts it, /quit quits"),
+            true => self.output.say("Note: the model is working, /stop interrupts it, /quit exits"),
             false => self.conversation.leaving.code = Some(0),
         }
     }
@@ -486,7 +486,7 @@ impl Linear {
         let is_busy = self.conversation.is_busy() || !self.asked.is_empty();
         self.asked.drain(..).for_each(OpenQuestion::refuse);
         if !is_busy {
-            return self.output.say("Note: nothing is running, /quit quits");
+            return self.output.say("Note: nothing is running, /quit exits");
         }
         self.output.say("Interrupted.");
         let waiting = self.conversation.interrupt();
