@@ -67,8 +67,8 @@ flow("turns follow each other in one session", [answer("One."), answer("Two.")],
 });
 flow("parameters that are none are refused", [REPEAT, answer("Hello.")], async ({ request, cwd }) => {
   await refused(request("session/new", { cwd }), -32602, /mcpServers/);
-  await refused(request("session/new", { cwd: "relative", mcpServers: [] }), -32602, /\/cwd: relative is no absolute path/);
-  await refused(request("session/new", { cwd: join(cwd, "nowhere"), mcpServers: [] }), -32602, /is no folder/);
+  await refused(request("session/new", { cwd: "relative", mcpServers: [] }), -32602, /\/cwd: relative is not an absolute path/);
+  await refused(request("session/new", { cwd: join(cwd, "nowhere"), mcpServers: [] }), -32602, /is not a folder/);
 });
 flow("a session is named by a string", [REPEAT, answer("Hello.")], ({ request }) => refused(request("session/prompt", { sessionId: 7, prompt: text("?") }), -32602, /sessionId/));
 flow("a denied command does not run", [call("bash", { command: "touch ran" }), answer("Then not.")], async ({ prompt, cwd, updates }) => {
@@ -81,7 +81,7 @@ flow("a denied write writes nothing", [call("write", { path: "a.txt", content: "
   assert.ok(!existsSync(join(cwd, "a.txt")));
   assert.equal(updates.filter(({ update }) => update.status === "failed").length, 1);
 }, { handlers: chooses("reject_once"), settings: ASKING, capabilities: FILES });
-flow("a session that nobody opened has no turns", [REPEAT, answer("Hello.")], ({ request }) => refused(request("session/prompt", { sessionId: "nobody", prompt: text("?") }), -32602, /no session nobody/));
+flow("a session that nobody opened has no turns", [REPEAT, answer("Hello.")], ({ request }) => refused(request("session/prompt", { sessionId: "nobody", prompt: text("?") }), -32602, /session nobody is not open/));
 flow("a prompt of nothing is refused, and the session lives", [REPEAT, answer("Hello.")], async ({ prompt }) => {
   await refused(prompt(""), -32602, /\/prompt: it is empty/);
   assert.equal(await prompt("hi"), "end_turn");
@@ -126,7 +126,7 @@ flow("a prompt behind a cancelled one is answered", WAIT, async ({ request, sess
 flow("a second prompt at the same time is refused", WAIT, async ({ request, sessionId, updates, agent }) => {
   const turn = request("session/prompt", { sessionId, prompt: text("wait") });
   await until(() => updates.some(({ update }) => update.status === "in_progress"));
-  await refused(request("session/prompt", { sessionId, prompt: text("me too") }), -32600, /runs already/);
+  await refused(request("session/prompt", { sessionId, prompt: text("me too") }), -32600, /already running/);
   await agent.notify("session/cancel", { sessionId });
   assert.equal((await turn).stopReason, "cancelled");
 });
@@ -150,7 +150,7 @@ flow("a session is resumed, open or closed, and tells nothing again", [REPEAT, a
   assert.equal((await request("session/resume", { sessionId, cwd, mcpServers: [] })).modes.currentModeId, "default");
   assert.equal(await prompt("hi"), "end_turn");
   await request("session/resume", { sessionId, cwd, mcpServers: [] });
-  await refused(request("session/load", { sessionId, cwd, mcpServers: [] }), -32600, /open already/);
+  await refused(request("session/load", { sessionId, cwd, mcpServers: [] }), -32600, /already open/);
   await request("session/close", { sessionId });
   const before = updates.length;
   await request("session/resume", { sessionId, cwd, mcpServers: [] });

@@ -156,7 +156,7 @@ pub enum Event {
         /// The new model, as `provider/id`.
         to: String,
     },
-    /// The configured fallback answers because the chosen model cannot.
+    /// The configured fallback model is used because the chosen one cannot answer.
     ModelFallback {
         /// The chosen model, as `provider/id`.
         from: String,
@@ -179,7 +179,7 @@ pub enum Event {
     },
     /// A finished todo list was cleared.
     TodoAutoClear {},
-    /// A credential is not used for now.
+    /// A credential is temporarily disabled.
     CredentialDisabled {
         /// Its provider.
         provider: String,
@@ -398,7 +398,7 @@ mod tests {
 
     /// The JSON of a step equals the event of the stream without its snapshot.
     #[test]
-    fn a_step_reads_like_the_event_of_the_stream() {
+    fn the_json_of_a_step_equals_that_of_the_stream_event() {
         let call =
             ToolCall { id: "1".into(), name: "read".into(), arguments: json!({"path": "a"}), ..ToolCall::default() };
         let message = AssistantMessage {

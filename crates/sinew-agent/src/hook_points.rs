@@ -133,7 +133,7 @@ fn checked(point: &str, answer: Map<String, Value>) -> Result<Map<String, Value>
             Some(Shape::Any) => true,
         };
         if !fits && !value.is_null() {
-            return Err(format!("its answer cannot be used: `{name}` is of another type"));
+            return Err(format!("its answer cannot be used: `{name}` has the wrong type"));
         }
     }
     Ok(answer)

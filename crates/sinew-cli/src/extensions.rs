@@ -148,7 +148,7 @@ fn read_rules(startup: &Startup) -> Result<Rules, Failure> {
 }
 
 /// Returns a warning for each rule about a tool that does not exist, with the most similar name. Tools of servers are
-/// not known yet, and RPC clients may bring their own.
+/// not known yet, and RPC clients may provide their own.
 fn unknown_tools(rules: &Rules, mode: Mode) -> Vec<String> {
     let known: Vec<&str> = sinew_tools::names().chain(SERVER_TOOLS).chain([OUTSIDE_PERMISSION.0]).collect();
     let unknown = rules.unknown_tools(&known).into_iter().filter(|(_, tool)| !tool.starts_with("mcp_"));

@@ -152,7 +152,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_are_kept_small_and_few_and_hold_no_value() {
+    fn log_files_are_limited_and_contain_no_secrets() {
         let folder = tempfile::tempdir().unwrap();
         let secrets = crate::secrets::none();
         secrets.add("sk-secret-value");

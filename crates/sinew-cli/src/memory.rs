@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_used_again_is_as_it_was_while_other_threads_work() {
+    fn released_pages_keep_their_contents_while_other_threads_work() {
         let words: Vec<String> =
             (0..1_000_u16).map(|number| format!("{number:?} {}", char::from(b'a' + (number % 26) as u8))).collect();
         std::thread::scope(|scope| {

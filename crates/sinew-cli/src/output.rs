@@ -176,7 +176,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn json_holds_nothing_raw_that_a_terminal_obeys_or_nobody_sees() {
+    fn json_escapes_control_and_invisible_characters() {
         for (text, raw) in [
             ("plain \"text\" — é 日本 👨‍👩‍👧 \n\t\u{1b}[2J", false),
             ("\u{9b}2J", true),
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_for_people_shows_what_nobody_would_see() {
+    fn text_shows_invisible_characters() {
         assert_eq!(plain("a\u{1b}[2Jb\u{9b}\u{202e}c\u{E0041}\u{200f}\n"), "a[2Jb‹U+202E›c‹U+E0041›\u{200f}\n");
     }
 }

@@ -21,7 +21,7 @@ const STDIN: u64 = 10 * 1024 * 1024;
 /// The time after which a silent standard input is ignored, because the parent process may never close it.
 const SILENCE: Duration = Duration::from_secs(3);
 const SILENT: &str =
-    "Standard input is open, but nothing came for 3 seconds: continuing without it. Use --stdin to wait.";
+    "Standard input is open, but nothing arrived for 3 seconds: continuing without it. Use --stdin to wait.";
 
 /// The unprocessed prompt.
 pub(crate) struct PromptInput {
@@ -127,7 +127,7 @@ impl Prompts {
     /// Reads the prompt, and warns if its data was not used; returns `None` after the last prompt.
     pub(crate) async fn next(&mut self) -> Option<Prompt> {
         let Some(text) = self.text.take() else {
-            let warning = "standard input was not used: no prompt went to the model";
+            let warning = "standard input was not used, because no prompt was sent to the model";
             return self.data.take().map(|_| Prompt { warnings: vec![warning.into()], ..Prompt::default() });
         };
         let now = self.clock.now();
@@ -171,6 +171,6 @@ fn stdin(waits: bool) -> Result<String, Failure> {
     let read = read_limited(std::io::stdin().lock(), STDIN);
     let bytes = read
         .map_err(|error| Failure::usage(format!("failed to read standard input: {error}")))?
-        .ok_or_else(|| Failure::usage("standard input holds more than 10 MB: pass a file by @path instead"))?;
+        .ok_or_else(|| Failure::usage("standard input is larger than 10 MB: pass a file with @path instead"))?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }

@@ -21,7 +21,7 @@ const GUARDS: [&str; 3] = ["settings.json", "hooks.json", "mcp.json"];
 pub(crate) struct Limits {
     /// `None` if the sandbox is off.
     policy: Option<Policy>,
-    /// The policy that only holds rules.
+    /// The policy that only contains rules.
     rules: Policy,
     /// The sandbox of plan mode.
     plan: Arc<Confinement>,
@@ -68,7 +68,7 @@ impl Limits {
     }
 
     /// Returns the sandbox of a child that works in `cwd` in the copy `path` of the directory `root`: programs cannot write
-    /// to the directory, and what rules say about its files also holds in the copy.
+    /// to the directory, and rules about its files also apply in the copy.
     pub(crate) fn of_view(&self, path: &Path, root: &Path, cwd: &Path, artifacts: Option<&Path>) -> Arc<Confinement> {
         let mut policy = self.policy.clone().unwrap_or_else(|| self.rules.clone());
         for list in [&mut policy.deny_read, &mut policy.deny_write, &mut policy.deny_exec] {

@@ -63,7 +63,7 @@ impl Schema {
     pub(crate) fn load(name: &str, cwd: &Path) -> Result<Schema, Failure> {
         let wrong = |reason: String| Failure::config(format!("--output-schema {name}: {reason}"));
         let text = std::fs::read_to_string(cwd.join(name)).map_err(|error| wrong(error.to_string()))?;
-        let schema = serde_json::from_str(&text).map_err(|error| wrong(format!("no JSON: {error}")))?;
+        let schema = serde_json::from_str(&text).map_err(|error| wrong(format!("invalid JSON: {error}")))?;
         Schema::new(&schema).map_err(wrong)
     }
 
@@ -97,8 +97,8 @@ impl Schema {
     /// # Errors
     /// Returns the faults, one per line, if the answer is not JSON or does not match.
     pub(crate) fn check(&self, answer: &str) -> Result<Value, String> {
-        let value =
-            serde_json::from_str(unfenced(answer)).map_err(|error| format!("- the message is no JSON: {error}"))?;
+        let value = serde_json::from_str(unfenced(answer))
+            .map_err(|error| format!("- the message is not valid JSON: {error}"))?;
         let faults = validate(&self.schema, &value);
         if faults.is_empty() {
             return Ok(value);
@@ -131,7 +131,7 @@ fn resolved(schema: &Value, root: &Value, at: &str, depth: usize) -> Result<Valu
         };
     };
     if depth > DEEPEST {
-        return Err(format!("{place}: the schema holds itself, or is deeper than {DEEPEST} levels"));
+        return Err(format!("{place}: the schema contains itself, or is deeper than {DEEPEST} levels"));
     }
     if let Some(unknown) = fields.keys().find(|key| !CHECKED.contains(&key.as_str()) && !NOTES.contains(&key.as_str()))
     {
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn a_schema_that_cannot_be_held_is_refused_by_the_word() {
+    fn unsupported_schemas_are_refused_by_keyword() {
         refused(json!([]), "a schema is a JSON object");
         refused(json!({"pattern": "a"}), "/: \"pattern\" is not supported; supported are type, enum");
         refused(json!({"properties": {"a": {"not": {}}}}), "/properties/a: \"not\" is not supported");
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_is_held_to_the_schema() {
+    fn answers_are_checked_against_the_schema() {
         let schema = json!({
             "$schema": "https://json-schema.org/draft/2020-12/schema",
             "type": "object",
@@ -234,10 +234,10 @@ mod tests {
         let quoting = json!({"files": [{"path": "```"}]});
         check(&schema, &quoting.to_string(), Ok(quoting.clone()));
         let two = format!("```json\n{good}\n```\nor\n```json\n{good}\n```");
-        check(&schema, &two, Err("- the message is no JSON: expected value at line 1 column 1"));
+        check(&schema, &two, Err("- the message is not valid JSON: expected value at line 1 column 1"));
         check(&schema, "{\"files\": [{}]}", Err("- /files/0/path: is required"));
         check(&schema, "{\"ok\": 1}", Err("- /files: is required\n- /ok: must be boolean, not number"));
-        check(&schema, "Here it is: {}", Err("- the message is no JSON: expected value at line 1 column 1"));
-        check(&schema, "", Err("- the message is no JSON: EOF while parsing a value at line 1 column 0"));
+        check(&schema, "Here it is: {}", Err("- the message is not valid JSON: expected value at line 1 column 1"));
+        check(&schema, "", Err("- the message is not valid JSON: EOF while parsing a value at line 1 column 0"));
     }
 }

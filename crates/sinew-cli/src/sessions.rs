@@ -146,7 +146,7 @@ impl SessionStore {
         let opened = Session::open(file, self.options.clone())?;
         let mut warnings = opened.warnings;
         if let Some(recovered) = opened.recovered {
-            warnings.push(format!("what could be read of it is in {}", recovered.display()));
+            warnings.push(format!("the readable part of the session was saved to {}", recovered.display()));
         }
         Ok(self.noted(StartedSession { session: opened.session, warnings }))
     }
@@ -197,7 +197,7 @@ impl SessionStore {
     /// Returns an error if `parent` or the child has no file, or if that cannot be read.
     pub(crate) fn child_again(&self, parent: &Session, id: &str) -> Result<Session, Error> {
         let file = self.child_file(parent, id).filter(|file| file.is_file()).ok_or_else(|| {
-            Error::new(ErrorCode::NotFound, format!("subagent {id} has no session file, so it cannot go on"))
+            Error::new(ErrorCode::NotFound, format!("subagent {id} has no session file, so it cannot continue"))
         })?;
         Ok(Session::open(&file, self.options.clone())?.session)
     }
@@ -309,7 +309,7 @@ fn resolve(folders: &SessionFolders, paths: &Paths, word: &str) -> Result<PathBu
     match sinew_session::resolve(&folders.all, &paths.cwd, word).map_err(refused)? {
         Found::Here(path) => Ok(path),
         Found::Elsewhere(listed) => Err(Failure::usage(format!(
-            "Session \"{word}\" is in another project ({}). Use --fork {word} to go on with a copy here.",
+            "Session \"{word}\" is in another project ({}). Use --fork {word} to continue a copy here.",
             listed.cwd
         ))),
     }
@@ -325,7 +325,7 @@ pub(crate) fn resolve_any(folders: &SessionFolders, paths: &Paths, word: &str) -
 
 pub(crate) fn refused(error: Error) -> Failure {
     match error.code() {
-        ErrorCode::InvalidState => Failure::config(format!("{} Use --fork to go on with a copy.", error.message())),
+        ErrorCode::InvalidState => Failure::config(format!("{} Use --fork to continue a copy.", error.message())),
         ErrorCode::NotFound | ErrorCode::InvalidArgument => Failure::usage(error.message()),
         _ => Failure::failed(error.message()),
     }

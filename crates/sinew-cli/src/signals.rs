@@ -39,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_signal_between_two_runtimes_is_heard_by_the_next_and_by_all_after_it() {
+    fn a_signal_between_two_runtimes_is_reported_in_all_later_ones() {
         let runtime = || tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
         let first = runtime();
         let ending = first.block_on(async { Ending::listen() });

@@ -89,7 +89,7 @@ impl Project {
         let outward = links::all(&folder, home.as_deref());
         if outward.is_cut {
             // A file that was not scanned may be a link out of the project.
-            scan.names.push("more texts than are looked at".into());
+            scan.names.push("more files than are checked".into());
             scan.whole = false;
         }
         for (link, real) in outward.links {
@@ -139,7 +139,7 @@ impl Project {
     pub fn remember(&self, file: &Path, trusted: bool) -> Result<()> {
         let Some(digest) = &self.digest else {
             let files = self.names.join(", ");
-            let text = format!("trust {}: {files} cannot be read or hold too much", self.folder.display());
+            let text = format!("trust {}: {files} cannot be read or are too large", self.folder.display());
             return Err(Error::new(ErrorCode::LimitExceeded, text));
         };
         files::update(file, |old| {
@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn servers_that_a_folder_above_names_need_trust_002() {
+    fn servers_of_parent_directories_need_trust() {
         let stage = Stage::new();
         stage.write("p/x", "");
         stage.write(".mcp.json", "{}");
@@ -346,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_not_trusted() {
+    fn unreadable_files_are_not_trusted() {
         let stage = Stage::new();
         stage.write("p/.sinew/hooks.json/x", "a folder");
         assert_eq!(stage.look().files(), [".sinew/hooks.json"]);
@@ -357,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn too_much_is_never_trusted() {
+    fn too_many_files_are_never_trusted() {
         let stage = Stage::new();
         for n in 0..=MOST_FILES {
             stage.write(&format!("p/.sinew/extensions/{n}"), "");

@@ -1,4 +1,4 @@
-//! Background work beside the runs of an agent: finished jobs, cleared todo lists, states of MCP servers.
+//! Background work outside of the runs of an agent: finished jobs, cleared todo lists, states of MCP servers.
 
 use std::convert::Infallible;
 
@@ -61,7 +61,7 @@ impl AgentSession {
         self.emit(Event::McpStatus { server, state: state.into(), era, tools, error }).await;
     }
 
-    /// Forwards the notices of `host` to subscribers and the model. Poll it beside the prompts; it never completes. The
+    /// Forwards the notices of `host` to subscribers and the model. Poll it while prompts run; it never completes. The
     /// end of a job becomes a hidden message, which the model receives when it would otherwise stop.
     pub async fn forward_notices(&self, host: &Host, idle: IdlePolicy) -> Infallible {
         let mut runs = FuturesUnordered::new();
@@ -91,7 +91,7 @@ impl AgentSession {
                         if let Err(error) = told
                             && self.conversation.context.state() != State::Closed
                         {
-                            self.warn(format!("The model was not told of the end of a job: {error}")).await;
+                            self.warn(format!("The model was not informed of the end of a job: {error}")).await;
                         }
                     });
                 }

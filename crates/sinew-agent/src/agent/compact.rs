@@ -386,7 +386,7 @@ pub(super) async fn ask(
         let input = serialise(messages, usize::try_from(room).unwrap_or(usize::MAX).saturating_sub(beside));
         request_text(&input, previous, instructions)
     };
-    let mut last = Error::new(ErrorCode::Unsupported, "no model to sum up with");
+    let mut last = Error::new(ErrorCode::Unsupported, "no model can write the summary");
     if let (Some(endpoint), Purpose::Context(_)) = (&settings.remote_endpoint, purpose) {
         let client = HttpClient::new(agent.settings().http.clone());
         let prompt = text(current);
@@ -499,7 +499,7 @@ async fn remote(
         200..=299 => {
             let answer: serde_json::Value = serde_json::from_slice(&fetched.body).unwrap_or_default();
             let summary = answer.get("summary").and_then(serde_json::Value::as_str);
-            let nothing = || failed(ErrorKind::InvalidRequest, format!("{endpoint} gave no {{\"summary\": …}}"));
+            let nothing = || failed(ErrorKind::InvalidRequest, format!("{endpoint} did not return {{\"summary\": …}}"));
             return summary.map(str::to_string).ok_or_else(nothing);
         }
         429 => ErrorKind::RateLimit,

@@ -51,7 +51,7 @@ fn summary(agent: &AgentSession) -> String {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_prompt_that_would_not_fit_is_sent_behind_a_summary() {
+async fn a_prompt_that_would_not_fit_is_sent_after_a_summary() {
     let answers = vec![counted(&"a".repeat(40_000), 80_000), text("the summary"), text("ok")];
     let mut env = env(answers, |parts| parts.settings.compaction.limits = FEW);
     assert_eq!(env.prompt().await.1, [""; 0]);
@@ -62,7 +62,7 @@ async fn a_prompt_that_would_not_fit_is_sent_behind_a_summary() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_overflow_leaves_no_trace_of_the_answer_that_failed() {
+async fn the_failed_answer_of_an_overflow_leaves_the_context() {
     let answers =
         vec![counted(&"a".repeat(40_000), 12_000), failed(ErrorKind::ContextOverflow, None), text("sum"), text("ok")];
     let mut env = env(answers, |parts| parts.settings.compaction.limits = FEW);
@@ -74,7 +74,7 @@ async fn an_overflow_leaves_no_trace_of_the_answer_that_failed() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn without_compaction_nothing_is_summed_up_and_an_overflow_says_why() {
+async fn without_compaction_nothing_is_summarized_and_an_overflow_says_why() {
     let answers = vec![counted("long", 99_000), counted("longer", 99_500), failed(ErrorKind::ContextOverflow, None)];
     let mut env = env(answers, |parts| parts.settings.compaction.enabled = false);
     for _ in 0..2 {
@@ -87,7 +87,7 @@ async fn without_compaction_nothing_is_summed_up_and_an_overflow_says_why() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_run_that_ended_full_goes_on_where_there_was_open_work_and_the_user_wants_it() {
+async fn a_run_continues_after_compaction_if_work_is_open_and_the_setting_allows_it() {
     // Whether the answer was cut off, items are open, the user wants it; and whether the agent continues.
     for (cut, open, auto, goes_on) in [
         (false, false, true, false),
@@ -115,7 +115,7 @@ async fn a_run_that_ended_full_goes_on_where_there_was_open_work_and_the_user_wa
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_compaction_that_fails_is_told_and_not_tried_again_in_the_same_chain() {
+async fn a_failed_compaction_is_reported_and_not_retried_in_the_same_chain() {
     let full = |id| {
         let usage = counted("", 95_000).usage;
         AssistantMessage { usage, ..calls(&[(id, "echo", json!({"say": "x"}))]) }
@@ -152,7 +152,7 @@ async fn on_a_small_window_a_quarter_is_kept() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn summaries_carry_on_what_was_before_with_the_files_of_all_of_it() {
+async fn summaries_include_the_earlier_summary_and_all_files() {
     let path = |path: &str| json!({"path": path});
     let answers = vec![
         calls(&[("1", "read", path("a")), ("2", "write", path("b")), ("3", "read", path("z"))]),
@@ -188,7 +188,7 @@ async fn summaries_carry_on_what_was_before_with_the_files_of_all_of_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_turn_that_is_summed_up_alone_follows_the_earlier_summary() {
+async fn the_summary_of_a_divided_turn_follows_the_earlier_summary() {
     let answers = vec![text("one"), text(&"two".repeat(200)), text("FIRST"), text("THE TURN")];
     let env = env(answers, |parts| parts.settings.compaction.limits = Limits { reserve: 1_000, keep_recent: 151 });
     for words in ["one", "two"] {
@@ -202,7 +202,7 @@ async fn a_turn_that_is_summed_up_alone_follows_the_earlier_summary() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_prompt_beyond_the_window_of_who_sums_up_is_shown_by_its_ends() {
+async fn a_prompt_larger_than_the_window_is_shortened_in_the_middle() {
     let answers = vec![text("one"), text("two"), text("SHORT"), text("THE TURN")];
     let env = env(answers, |parts| parts.settings.compaction.limits = Limits { reserve: 1_000, keep_recent: 1 });
     env.agent.change_settings(|settings| settings.compaction.enabled = false);
@@ -232,7 +232,7 @@ fn with_outputs(total: u64, more: Vec<AssistantMessage>) -> TestEnv {
 }
 
 #[tokio::test(start_paused = true)]
-async fn old_outputs_go_first_and_where_that_is_enough_nothing_is_summed_up() {
+async fn old_outputs_are_pruned_first_and_that_may_be_enough() {
     let mut env = with_outputs(395_000, Vec::new());
     let (_, told) = env.prompt().await;
     assert_eq!(told, ["compact threshold", "compacted true -"]);
@@ -247,7 +247,7 @@ fn is_note(result: &ToolResultMessage) -> bool {
 }
 
 #[tokio::test(start_paused = true)]
-async fn where_pruning_is_not_enough_the_rest_is_summed_up_and_both_are_kept() {
+async fn if_pruning_is_not_enough_the_rest_is_summarized() {
     let mut env = with_outputs(480_000, vec![text("sum"), text("the turn")]);
     let (_, told) = env.prompt().await;
     assert_eq!(told, ["compact threshold", "compacted true -"]);
@@ -307,7 +307,7 @@ async fn helped_stage(
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_sums_up_is_asked_in_turn_until_one_can() {
+async fn models_for_summaries_are_tried_in_order() {
     let refuses = || vec![failed(ErrorKind::InvalidRequest, None)];
     let count = |providers: [Arc<ScriptedProvider>; 3]| {
         providers.map(|provider| lanes(&provider).iter().filter(|lane| **lane == "summary").count())
@@ -326,7 +326,7 @@ async fn who_sums_up_is_asked_in_turn_until_one_can() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_abort_ends_a_compaction_at_once_and_asks_nobody_else() {
+async fn an_abort_ends_a_compaction_without_trying_another_model() {
     // Aborts while the server does not answer, and during the delay before a retry.
     for helper in [vec![], vec![failed(ErrorKind::Server, Some(50_000))]] {
         let (mut env, [helper, fast, _]) = helped_stage(helper, vec![], vec![]).await;
@@ -376,7 +376,7 @@ fn last_result(provider: &ScriptedProvider, at: usize) -> String {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_overflow_behind_a_short_history_shortens_results() {
+async fn an_overflow_with_a_short_history_shortens_results() {
     let overflow = || failed(ErrorKind::ContextOverflow, None);
     let mut env = with_large_results(vec![large_call("1"), overflow(), text("ok"), text("more")], 240_000);
     let (outcome, told) = env.prompt().await;

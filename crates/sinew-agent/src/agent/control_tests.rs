@@ -30,7 +30,7 @@ fn roles(agent: &AgentSession) -> Vec<&'static str> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn another_model_and_other_tools_hold_from_the_next_turn_on() {
+async fn another_model_and_other_tools_apply_from_the_next_turn_on() {
     let agent: Arc<OnceLock<Arc<AgentSession>>> = Arc::default();
     let second = Arc::new(ScriptedProvider::new(vec![calls(&[("2", "late", json!({}))]), text("done")]));
     let (held, provider) = (Arc::clone(&agent), Arc::clone(&second));
@@ -59,7 +59,7 @@ async fn another_model_and_other_tools_hold_from_the_next_turn_on() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_abort_ends_a_prompt_that_was_accepted_and_has_not_begun() {
+async fn an_abort_cancels_an_accepted_prompt_before_its_run() {
     let env = env(vec![text("never")], |_| {});
     let accepted = env.agent.accept(vec![user("go")], None).await.unwrap();
     assert!(accepted.runs() && env.agent.is_running());
@@ -112,7 +112,7 @@ async fn long() -> TestEnv {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_compaction_can_be_ended_alone_and_what_was_said_meanwhile_has_its_turn() {
+async fn a_compaction_can_be_cancelled_alone_and_queued_messages_follow() {
     let env = long().await;
     let agent = Arc::new(env.agent);
     let before = agent.conversation().unwrap();
@@ -144,7 +144,7 @@ async fn a_compaction_can_be_ended_alone_and_what_was_said_meanwhile_has_its_tur
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_wait_for_another_attempt_can_be_ended_alone() {
+async fn the_wait_before_a_retry_can_be_cancelled_alone() {
     let env = env(vec![failed(ErrorKind::Overloaded, Some(3_600_000))], |parts| {
         parts.settings.retry.max_delay_ms = u64::MAX;
     });
@@ -211,7 +211,7 @@ async fn the_mode_is_the_last_one_of_the_branch() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_list_of_tasks_is_the_last_one_of_the_branch() {
+async fn the_todo_list_is_the_last_one_of_the_branch() {
     let details = |name: &str| json!({"phases": [{"name": name, "tasks": []}]});
     let listing = tool("todo", move |_| {
         Box::pin(async move { Ok(ToolOutput::text("ok").with_details(details("of the model"))) })
@@ -233,7 +233,7 @@ async fn the_list_of_tasks_is_the_last_one_of_the_branch() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_only_looks_keeps_nobody_from_running() {
+async fn reading_the_session_prevents_no_run() {
     let env = env(vec![text("ok"); 200], |_| {});
     drop(env.listener);
     let agent = Arc::new(env.agent);
@@ -310,7 +310,7 @@ async fn late(first: AssistantMessage, abort: bool) -> (Stop, String, usize) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_queued_while_a_run_ends_has_its_turn_before_the_prompt_resolves() {
+async fn messages_queued_while_a_run_ends_are_handled_before_the_prompt_resolves() {
     let cut = AssistantMessage { stop_reason: StopReason::Length, ..text("cut") };
     assert_eq!(late(text("first"), false).await, (Stop::Done, "late".into(), 0));
     assert_eq!(late(cut, false).await, (Stop::Done, "late".into(), 0));
@@ -334,11 +334,11 @@ async fn a_prompt_that_is_queued_when_the_run_has_just_ended_runs_itself() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_session_that_is_shut_down_begins_nothing_and_can_still_be_read() {
+async fn a_closed_session_starts_nothing_and_can_still_be_read() {
     let env = env(vec![text("one")], |_| {});
     env.agent.prompt(vec![user("go")], None).await.unwrap();
     env.agent.shut_down().await;
-    let closed = "The session is closed: open it again to go on with it";
+    let closed = "The session is closed: open it again to continue";
     for streaming in [None, Some(Delivery::Steer), Some(Delivery::FollowUp)] {
         let refused = env.agent.prompt(vec![user("more")], streaming).await.unwrap_err();
         assert_eq!(refused.to_string(), closed);
@@ -355,7 +355,7 @@ async fn a_session_that_is_shut_down_begins_nothing_and_can_still_be_read() {
 }
 
 #[test]
-fn the_fill_of_the_window_is_the_same_beside_a_run_as_without_one() {
+fn context_usage_is_the_same_during_a_run_as_without_one() {
     let answer = |tokens: u64| {
         let mut answer = AssistantMessage { stop_reason: StopReason::Stop, ..AssistantMessage::default() };
         answer.usage.total_tokens = tokens;
@@ -397,7 +397,7 @@ fn the_fill_of_the_window_is_the_same_beside_a_run_as_without_one() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_was_counted_is_not_read_again() {
+async fn counted_entries_are_not_read_again() {
     let env = env(vec![text("one"), text("two")], |_| {});
     let agent = &env.agent;
     for turn in 1..=2 {

@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_that_is_recorded_beside_an_activity_follows_it() {
+    fn a_message_recorded_during_an_activity_follows_it() {
         let conversation = conversation(session());
         let mut permit = conversation.context.begin(Activity::Run).unwrap();
         conversation.record(user("later"));
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn an_activity_adds_what_waits_in_order() {
+    fn an_activity_adds_pending_messages_in_order() {
         let conversation = conversation(session());
         let mut permit = conversation.context.begin(Activity::Maintenance).unwrap();
         conversation.record(user("one"));
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn missing_pictures_are_warned_of_once() {
+    fn missing_images_cause_one_warning() {
         let mut session = session();
         let image =
             json!({"type": "image", "data": format!("blob:sha256:{}", "0".repeat(64)), "mimeType": "image/png"});

@@ -139,7 +139,7 @@ impl AgentSession {
                     let message = CustomMessage { custom_type, content, display, details, attribution, timestamp };
                     prompts.push(AgentMessage::Custom(message));
                 }
-                Err(error) => self.warn(format!("before_agent_start: a message is not used: {error}")).await,
+                Err(error) => self.warn(format!("before_agent_start: a message is ignored: {error}")).await,
             }
         }
     }

@@ -98,7 +98,7 @@ async fn before_agent_start_adds_a_message_and_to_the_system_prompt() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_move_in_the_tree_may_be_refused_or_summed_up() {
+async fn a_move_in_the_tree_can_be_refused_or_summarized() {
     let (env, seen) = asked(&["one", "two"], vec![("session_before_tree", json!({"cancel": true}))]);
     prompt(&env, "go").await;
     let ids: Vec<String> = env.agent.session().path_ids().into_iter().map(str::to_string).collect();
@@ -134,7 +134,7 @@ async fn long(answers: Vec<(&'static str, Value)>) -> (TestEnv, Seen) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_compaction_may_be_refused_supplied_or_helped() {
+async fn a_compaction_can_be_refused_replaced_or_extended() {
     let (env, _) = long(vec![("session_before_compact", json!({"cancel": true, "reason": "not now"}))]).await;
     let refused = env.agent.compact(None).await.unwrap_err();
     assert_eq!(refused.message(), "Compaction cancelled: not now");
@@ -191,7 +191,7 @@ async fn hosts_ask_before_they_leave_a_session() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_failure_is_told_and_stops_nothing() {
+async fn a_failure_is_reported_and_stops_nothing() {
     for wrong in [json!("it broke"), json!({"cancle": true}), json!({"cancel": "yes"})] {
         let (mut env, _) = asked(&["one"], vec![("session_before_tree", wrong)]);
         prompt(&env, "go").await;

@@ -107,7 +107,7 @@ impl State {
 impl fmt::Display for IllegalMove {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.state, self.attempted) {
-            (State::Closed, _) => write!(f, "The session is closed: open it again to go on with it"),
+            (State::Closed, _) => write!(f, "The session is closed: open it again to continue"),
             (State::Active(_) | State::Compacting(_) | State::Retrying | State::Reserved, Move::Begin(_)) => {
                 write!(f, "Agent is already processing: wait until it is done, or abort it")
             }
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reserved_agent_begins_for_whoever_waited_alone() {
+    fn a_reserved_agent_only_starts_for_the_waiting_caller() {
         check(
             State::Reserved,
             &[
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn a_closed_agent_begins_nothing_and_lets_the_last_activity_end() {
+    fn a_closed_agent_starts_nothing_and_lets_the_last_activity_end() {
         let stays = [Move::Withdraw, Move::Compact, Move::WaitForRetry, Move::Resume, Move::Finish];
         check(State::Closed, &stays.map(|ending| (ending, State::Closed)));
     }

@@ -15,7 +15,7 @@
 //! | `retry` | the decision whether and when to retry |
 //! | `compact` | summaries, and the context that begins with one |
 //! | `extension_points` | calls of extensions at their points |
-//! | `background` | finished jobs and cleared todo lists, beside the runs |
+//! | `background` | finished jobs and cleared todo lists, outside of the runs |
 //! | `model_override` | another model for one prompt |
 //! | `models` | model resolution |
 //! | `meter` | the cost of requests, and its limit |

@@ -6,7 +6,7 @@ use super::models::ResolvedModel;
 use super::session::AgentSession;
 
 /// The model and thinking level that were in use before the override.
-#[must_use = "the session goes on with the borrowed model until it is given back"]
+#[must_use = "the session keeps the temporary model until it is restored"]
 #[derive(Clone, Default)]
 pub struct ModelOverride {
     model: Option<ResolvedModel>,
@@ -24,7 +24,7 @@ impl AgentSession {
                     before.model = Some(self.model());
                     self.set_model(resolved, Some("temporary"));
                 }
-                Err(error) => self.warn(format!("model {pattern}: {error}; the session's model answers")).await,
+                Err(error) => self.warn(format!("model {pattern}: {error}; using the session's model")).await,
             }
         }
         if let Some(word) = thinking {
@@ -33,7 +33,7 @@ impl AgentSession {
                     before.thinking = Some(self.live.turn().thinking);
                     self.set_thinking(level);
                 }
-                None => self.warn(format!("thinking {word}: unknown level; the session's level holds")).await,
+                None => self.warn(format!("thinking {word}: unknown level; using the session's level")).await,
             }
         }
         before

@@ -21,7 +21,7 @@ out, and what was changed on disk and still is.";
 /// Whether the branch that is left is summarized.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BranchSummaryChoice<'a> {
-    /// As the setting `branchSummary.enabled` says.
+    /// Uses the setting `branchSummary.enabled`.
     AsSet,
     /// No summary: the branch stays in the file, but the model does not learn of it.
     Silently,
@@ -179,7 +179,7 @@ impl AgentSession {
         // Needed because a provider may ignore the cancellation.
         let summary = tokio::select! {
             summary = compact::ask(self, &current, &kept, None, Some(&additional), Purpose::Branch, cancel) => summary?,
-            () = cancel.cancelled() => return Err(Error::new(ErrorCode::Aborted, "the summary was ended")),
+            () = cancel.cancelled() => return Err(Error::new(ErrorCode::Aborted, "the summary was cancelled")),
         };
         Ok(Some((with_files(&summary, &files), files)))
     }
@@ -225,7 +225,9 @@ impl AgentSession {
     pub fn branch_text(&self, entry: &str) -> Result<String> {
         match self.session().entry(entry)?.body {
             Body::Message { message: AgentMessage::User(user) } => Ok(user.content.text()),
-            _ => Err(Error::invalid(format!("entry {entry:?} is no message of the user: a branch begins at one"))),
+            _ => {
+                Err(Error::invalid(format!("entry {entry:?} is not a message of the user: a branch must begin at one")))
+            }
         }
     }
 
@@ -250,7 +252,7 @@ impl AgentSession {
         copy(&session, PathEnd::At(leaf), &self.context.cwd)
     }
 
-    /// Copies the whole session to a new file beside it. The caller opens the copy.
+    /// Copies the whole session to a new file next to it. The caller opens the copy.
     ///
     /// # Errors
     /// Returns an error if a run is active, if the session is in memory, or if the file cannot be written.
@@ -277,7 +279,9 @@ fn copy(session: &Session, end: PathEnd<'_>, cwd: &Path) -> Result<SessionCopy> 
         None => Ok(SessionCopy::InMemory(Box::new(session.path_in_memory(end)?))),
         Some(path) => match path.parent().filter(|_| path.is_file()) {
             Some(folder) => session.path_to_file(end, folder, cwd).map(SessionCopy::File),
-            None => Err(Error::new(ErrorCode::InvalidState, "this session has no file yet: it begins with a prompt")),
+            None => {
+                Err(Error::new(ErrorCode::InvalidState, "this session has no file yet: the first prompt creates it"))
+            }
         },
     }
 }

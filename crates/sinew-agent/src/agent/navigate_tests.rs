@@ -35,7 +35,7 @@ fn roles(env: &TestEnv) -> Vec<&'static str> {
 }
 
 #[tokio::test]
-async fn going_back_sums_up_the_branch_that_is_left() {
+async fn going_back_summarizes_the_branch_that_is_left() {
     let (env, users) = twice(vec![text("It was tried.")]).await;
     let moved = env.agent.navigate_tree(&users[1], BranchSummaryChoice::Summarised(Some("the file"))).await.unwrap();
     assert_eq!(moved.editor_text.as_deref(), Some("two"));
@@ -55,7 +55,7 @@ async fn going_back_sums_up_the_branch_that_is_left() {
 }
 
 #[tokio::test]
-async fn going_on_to_an_end_that_leaves_nothing_needs_no_summary() {
+async fn moving_to_the_end_of_the_branch_needs_no_summary() {
     let (env, users) = twice(Vec::new()).await;
     let asked = env.asked();
     let moved = env.agent.navigate_tree(&users[0], BranchSummaryChoice::Silently).await.unwrap();
@@ -67,7 +67,7 @@ async fn going_on_to_an_end_that_leaves_nothing_needs_no_summary() {
 }
 
 #[tokio::test]
-async fn a_summary_that_is_ended_moves_nothing() {
+async fn a_cancelled_summary_moves_nothing() {
     // The provider has no further answers.
     let (env, users) = twice(Vec::new()).await;
     let before = roles(&env);
@@ -116,7 +116,7 @@ async fn a_session_gets_one_title_and_never_replaces_that_of_the_user() {
 }
 
 #[tokio::test]
-async fn branches_and_forks_are_files_beside_the_session() {
+async fn branches_and_forks_are_files_next_to_the_session() {
     let (env, users) = twice(Vec::new()).await;
     env.agent.set_label(&users[0], Some("start")).unwrap();
     let branched = env.agent.branch(&users[1]).unwrap();

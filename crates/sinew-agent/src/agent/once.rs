@@ -39,13 +39,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_flag_is_first_once() {
+    fn only_the_first_call_of_a_flag_is_true() {
         let flag = OnceFlag::default();
         assert_eq!([flag.is_first(), flag.is_first(), flag.is_first()], [true, false, false]);
     }
 
     #[test]
-    fn a_warning_is_taken_once_and_keeps_its_first_text() {
+    fn a_warning_is_returned_once_with_its_first_text() {
         let warning = OnceWarning::default();
         assert_eq!(warning.take(), None);
         warning.raise("one".into());

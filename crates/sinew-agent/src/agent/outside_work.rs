@@ -1,7 +1,7 @@
 //! Work outside of the runs that leads to another run when it ends, such as subagents in the background.
 //!
-//! While such work goes on, the session is not settled: `agent_settled` waits until the last work has ended and nothing
-//! runs any more.
+//! While such work is running, the session is not settled: `agent_settled` waits until the last work has ended and
+//! nothing runs any more.
 
 use std::sync::{Arc, OnceLock};
 
@@ -13,13 +13,13 @@ use sinew_session::Body;
 use super::session::AgentSession;
 use crate::event::Event;
 
-/// Returns a line about the work that goes on; `None` if there is none.
+/// Returns a line about the running work; `None` if nothing is running.
 pub type DescribeWork = Arc<dyn Fn() -> Option<String> + Send + Sync>;
 
 /// The type of messages about outside work.
 const NOTE: &str = "outside_work";
 
-/// The work that goes on.
+/// The running work.
 #[derive(Default)]
 pub(super) struct OutsideWork {
     state: Mutex<State>,
@@ -29,7 +29,7 @@ pub(super) struct OutsideWork {
 #[derive(Debug, Default)]
 struct State {
     count: usize,
-    /// A run has ended meanwhile.
+    /// True if a run has ended meanwhile.
     is_withheld: bool,
 }
 
@@ -52,7 +52,7 @@ impl AgentSession {
         }
     }
 
-    /// Emits `agent_settled`, unless work outside of the runs goes on.
+    /// Emits `agent_settled`, unless work outside of the runs is still running.
     pub(super) async fn settle(&self) {
         let is_settled = {
             let state = &mut *self.outside_work.state.lock();
@@ -99,7 +99,8 @@ impl AgentSession {
     }
 }
 
-/// Returns true if the newest answer is to a message about outside work, and no person wrote since the answer before it.
+/// Returns true if the newest answer is to a message about outside work, and the user has written nothing since the
+/// answer before it.
 pub(super) fn answers_note(seen: &[AgentMessage]) -> bool {
     let before = seen.iter().rposition(|message| matches!(message, AgentMessage::Assistant(_))).unwrap_or_default();
     let news = seen[..before].iter().rev().take_while(|message| !matches!(message, AgentMessage::Assistant(_)));

@@ -28,7 +28,7 @@ struct PendingRun<'a> {
 }
 
 /// An accepted prompt: it runs or is queued. No other activity can start before its run.
-#[must_use = "nothing runs until somebody waits for it"]
+#[must_use = "nothing runs until this is awaited"]
 pub struct AcceptedPrompt<'a> {
     agent: &'a AgentSession,
     run: Option<PendingRun<'a>>,
@@ -145,7 +145,7 @@ impl AgentSession {
         };
         taken.map_err(|_| {
             let limit = crate::core::QUEUE_LIMIT;
-            let text = format!("the queue holds {limit} messages: wait until the agent has taken some");
+            let text = format!("the queue is full ({limit} messages): wait until the agent has read some");
             Error::new(ErrorCode::LimitExceeded, text)
         })?;
         self.queue_changed().await;

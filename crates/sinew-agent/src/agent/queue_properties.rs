@@ -183,14 +183,14 @@ async fn play(actions: Vec<(u64, Action)>, answers: Vec<(u64, Answer)>, modes: (
     let mut all = returned;
     count(&agent.session().context(&Defaults::default()).unwrap().messages, &mut all);
     let expected = all.values().all(|count| *count == 1) && all.len() == said;
-    assert!(expected, "{said} were said, these were heard or given back: {all:?}");
+    assert!(expected, "{said} were sent, these were received or returned: {all:?}");
 }
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 
     #[test]
-    fn whatever_is_said_is_delivered_once_or_given_back(
+    fn every_message_is_delivered_once_or_returned(
         actions in prop::collection::vec(action(), 1..12),
         answers in prop::collection::vec(answer(), 0..12),
         modes in any::<(bool, bool)>(),

@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn the_pause_doubles_with_a_jitter_of_a_tenth() {
+    fn the_delay_doubles_with_a_jitter_of_ten_percent() {
         assert_eq!(pause(1, None), (1_800, 2_200));
         assert_eq!(pause(2, None), (3_600, 4_400));
         assert_eq!(pause(3, None), (7_200, 8_800));
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn what_would_fail_again_is_not_tried_again() {
+    fn permanent_failures_are_not_retried() {
         let settings = RetrySettings::default();
         let decided = |kind, after, attempt| decide(&settings, &error(kind, after), attempt, 0);
         assert_eq!(decided(ErrorKind::InvalidRequest, None, 1), RetryDecision::No);

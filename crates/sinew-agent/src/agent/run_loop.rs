@@ -445,20 +445,20 @@ impl RunLoop<'_> {
     }
 
     /// Repeats the request once after an answer without text and calls; a second such answer in a row is a failure.
-    /// After a message that nobody asked to be answered, nothing is an answer.
+    /// After a message that needs no answer, an empty one is accepted.
     async fn empty(&mut self, seen: &mut Vec<AgentMessage>) -> Next {
         if self.agent.settings().allows_empty || answers_note(seen) {
             self.take_back(seen).await;
             return Next::Stop(Stop::Done);
         }
         if self.asked_again {
-            let text = "the model's answer was empty twice in a row; ask in other words, or choose another model";
+            let text = "the model's answer was empty twice in a row; rephrase the prompt, or choose another model";
             let error = ErrorInfo { retryable: false, ..ErrorInfo::new(ErrorKind::Malformed, text) };
             return self.fall_back(seen, error, None).await;
         }
         self.asked_again = true;
         self.take_back(seen).await;
-        self.agent.warn("The model's answer was empty. It is asked once more.".into()).await;
+        self.agent.warn("The model's answer was empty. Asking once more.".into()).await;
         Next::Run(Vec::new())
     }
 

@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_to_write_is_given_once() {
+    fn a_write_failure_is_returned_once() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("file");
         std::fs::write(&file, "a file where a folder should be").unwrap();
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_that_is_taken_back_stays_in_the_file_and_leaves_the_context() {
+    fn a_retracted_answer_stays_in_the_file_and_leaves_the_context() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("s.jsonl");
         let recorder = recorder(folder.path(), &path);

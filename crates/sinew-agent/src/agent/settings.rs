@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_is_made_of_what_is_set_now() {
+    fn a_request_uses_the_current_settings() {
         let live = live();
         live.append_to_system(vec!["be kind".into()]);
         let (_, request) = live.request(Vec::new());
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_leaves_the_settings_that_somebody_reads_as_they_were() {
+    fn a_change_does_not_affect_settings_that_were_read_before() {
         let live = live();
         let before = live.user();
         let after = live.change_user(|user| user.max_tokens = Some(9));

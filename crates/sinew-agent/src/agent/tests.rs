@@ -135,7 +135,7 @@ fn note(event: &Event, told: &mut Vec<String>) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_passing_failure_is_tried_again_and_its_partial_answer_leaves_the_context() {
+async fn a_transient_failure_is_retried_and_its_partial_answer_leaves_the_context() {
     let mut env = env(vec![failed(ErrorKind::Overloaded, Some(7_000)), text("fine")], |_| {});
     let begun = tokio::time::Instant::now();
     let (outcome, told) = env.prompt().await;
@@ -169,7 +169,7 @@ async fn a_request_shares_the_messages_of_the_one_before() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn attempts_end_and_the_user_is_told_why() {
+async fn retries_end_and_the_user_learns_why() {
     let fails = (0..4).map(|_| failed(ErrorKind::Server, Some(1))).collect();
     let (outcome, told) = env(fails, |_| {}).prompt().await;
     assert_eq!(told.last().unwrap(), "retried false 3 it failed");
@@ -242,7 +242,7 @@ pub(super) fn counted(words: &str, total_tokens: u64) -> AssistantMessage {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_context_that_grew_too_large_is_summed_up_in_the_midst_of_a_run() {
+async fn a_context_that_grew_too_large_is_compacted_during_a_run() {
     let big = "x".repeat(30_000);
     let mut first = calls(&[("1", "echo", json!({"say": big}))]);
     first.usage.total_tokens = 60_000;
@@ -261,7 +261,7 @@ async fn a_context_that_grew_too_large_is_summed_up_in_the_midst_of_a_run() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn after_a_compaction_at_the_end_open_work_goes_on_by_itself() {
+async fn open_work_continues_after_a_compaction_at_the_end() {
     let limit = || AssistantMessage { stop_reason: StopReason::Length, ..counted(&"a".repeat(40_000), 95_000) };
     let done = || counted(&"a".repeat(40_000), 95_000);
     for (answer, items, auto, goes_on) in [
@@ -288,7 +288,7 @@ async fn after_a_compaction_at_the_end_open_work_goes_on_by_itself() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_overflow_is_met_by_one_compaction_and_then_by_an_error_that_says_so() {
+async fn an_overflow_causes_one_compaction_and_then_an_error() {
     let overflow = || failed(ErrorKind::ContextOverflow, None);
     let mut env = env(vec![counted(&"a".repeat(40_000), 12_000), overflow(), text("sum"), overflow()], |parts| {
         parts.settings.compaction.limits = Limits { reserve: 1_000, keep_recent: 100 };
@@ -301,7 +301,7 @@ async fn an_overflow_is_met_by_one_compaction_and_then_by_an_error_that_says_so(
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_larger_model_takes_over_only_where_the_user_asked_for_it() {
+async fn a_larger_model_is_used_only_if_the_user_enabled_it() {
     let larger = |parts: &mut AgentParts| {
         let model = Model { id: "large".into(), ..parts.resolved.model.clone() };
         parts.models = Arc::new(Known(Some(ResolvedModel { model, ..parts.resolved.clone() })));
@@ -335,7 +335,7 @@ async fn a_compaction_that_fails_changes_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn open_items_are_remembered_three_times() {
+async fn the_model_is_reminded_of_open_items_three_times() {
     let mut env = env((0..9).map(|_| text("done?")).collect(), |parts| {
         parts.settings.todo_reminders = true;
         parts.open_items = Some(Arc::new(|| Some(json!(["tests"]))));
@@ -346,7 +346,7 @@ async fn open_items_are_remembered_three_times() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_prompt_while_a_run_is_active_waits_where_it_is_told_to() {
+async fn a_prompt_during_a_run_waits_in_the_selected_queue() {
     let env = env(vec![calls(&[("1", "slow", json!({}))]), text("steered"), text("followed")], |parts| {
         let slow = tool("slow", |_| {
             Box::pin(async {
@@ -379,7 +379,7 @@ async fn a_prompt_while_a_run_is_active_waits_where_it_is_told_to() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_session_that_cannot_be_written_goes_on_in_memory_and_says_so_once() {
+async fn a_session_that_cannot_be_written_continues_in_memory_with_one_warning() {
     let mut env = env(vec![text("one"), text("two")], |parts| {
         let path = parts.cwd.join("nowhere");
         std::fs::write(&path, "a file where a folder should be").unwrap();
@@ -394,7 +394,7 @@ async fn a_session_that_cannot_be_written_goes_on_in_memory_and_says_so_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_answer_that_was_taken_back_stays_out_of_the_context_after_a_resume() {
+async fn a_retracted_answer_stays_out_of_the_context_after_a_resume() {
     let env = env(vec![failed(ErrorKind::Server, Some(50_000))], |_| {});
     let abort = async {
         tokio::time::sleep(Duration::from_secs(3)).await;
@@ -410,7 +410,7 @@ async fn an_answer_that_was_taken_back_stays_out_of_the_context_after_a_resume()
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_good_answer_begins_the_count_of_failures_anew() {
+async fn a_good_answer_resets_the_count_of_failures() {
     let fails = || failed(ErrorKind::Server, Some(1));
     let answers = vec![fails(), fails(), calls(&[("1", "echo", json!({"say": "x"}))]), fails(), text("ok")];
     let (outcome, told) = env(answers, |_| {}).prompt().await;

@@ -56,10 +56,10 @@ impl AgentSession {
         let answer = resolved.provider.stream(request, self.token().child_token()).result().await;
         if matches!(answer.stop_reason, StopReason::Error | StopReason::Aborted) {
             let cause = answer.error_message.unwrap_or_else(|| "the request failed".into());
-            return Err(Error::new(ErrorCode::Io, format!("failed to give the session a title: {cause}")));
+            return Err(Error::new(ErrorCode::Io, format!("failed to generate a title: {cause}")));
         }
         let title = cleaned(&answer.text())
-            .ok_or_else(|| Error::new(ErrorCode::InvalidData, "failed to give the session a title: it was empty"))?;
+            .ok_or_else(|| Error::new(ErrorCode::InvalidData, "failed to generate a title: it was empty"))?;
         // The user may have set one meanwhile.
         if self.session().title().is_some() {
             return Ok(None);

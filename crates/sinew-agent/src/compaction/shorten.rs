@@ -63,7 +63,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn shares_fill_the_room_and_no_more(sizes in prop::collection::vec(0..1_000_u64, 0..9), room in 0..5_000_u64) {
+        fn shares_fit_into_the_budget(sizes in prop::collection::vec(0..1_000_u64, 0..9), room in 0..5_000_u64) {
             let kept = share(sizes.clone(), room);
             let sum: u64 = sizes.iter().map(|size| *size.min(&kept)).sum();
             let all: u64 = sizes.iter().sum();

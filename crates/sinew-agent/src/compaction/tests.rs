@@ -35,7 +35,7 @@ fn a_context_counts_what_the_provider_counted_and_estimates_the_rest() {
 }
 
 #[test]
-fn what_the_model_does_not_see_counts_nothing_and_a_picture_counts_as_one() {
+fn hidden_messages_have_no_tokens_and_an_image_has_a_fixed_number() {
     let ran = |hidden: bool| {
         let run =
             BashExecution { output: "x".repeat(400), exclude_from_context: Some(hidden), ..BashExecution::default() };
@@ -52,7 +52,7 @@ fn what_the_model_does_not_see_counts_nothing_and_a_picture_counts_as_one() {
 }
 
 #[test]
-fn what_failed_has_counted_nothing() {
+fn failed_answers_have_no_token_count() {
     let answer = |stop_reason, total_tokens| {
         let usage = Usage { total_tokens, ..Usage::default() };
         AgentMessage::from(AssistantMessage { usage, stop_reason, ..AssistantMessage::default() })
@@ -63,7 +63,7 @@ fn what_failed_has_counted_nothing() {
 }
 
 #[test]
-fn what_is_kept_is_measured_as_the_provider_counts() {
+fn kept_messages_are_measured_by_the_count_of_the_provider() {
     let messages: Vec<AgentMessage> = (0..10).map(|_| user(&"x".repeat(400))).collect();
     let limits = Limits { reserve: 0, keep_recent: 400 };
     assert_eq!(cut(&messages, limits).unwrap().kept, 6);
@@ -82,7 +82,7 @@ fn small_windows_keep_a_quarter() {
 }
 
 #[test]
-fn a_cut_inside_a_turn_names_where_the_turn_begins() {
+fn a_cut_inside_a_turn_returns_the_start_of_the_turn() {
     let limits = Limits { reserve: 0, keep_recent: 100 };
     let messages = [
         user("old"),
@@ -98,7 +98,7 @@ fn a_cut_inside_a_turn_names_where_the_turn_begins() {
 }
 
 #[test]
-fn old_outputs_are_pruned_but_not_what_was_read_and_not_errors() {
+fn old_outputs_are_pruned_except_files_and_errors() {
     let mut messages = vec![result("1", "read", 400_000), result("2", "bash", 200_000), result("3", "grep", 160_000)];
     let pruned = prune(&mut messages).unwrap();
     assert_eq!(pruned.tool_call_ids, ["2"]);
@@ -160,7 +160,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 
     #[test]
-    fn no_cut_parts_a_call_from_its_result(kinds in prop::collection::vec((0..4u8, 0..2_000usize), 0..40), keep in 1..2_000u64) {
+    fn cuts_keep_calls_with_their_results(kinds in prop::collection::vec((0..4u8, 0..2_000usize), 0..40), keep in 1..2_000u64) {
         let mut messages = Vec::new();
         for (at, (kind, bytes)) in kinds.into_iter().enumerate() {
             let id = at.to_string();

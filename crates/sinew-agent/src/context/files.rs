@@ -111,7 +111,7 @@ impl<'a> Reader<'a> {
             return;
         }
         if project.is_some() && links::is_planted(self.cwd, path) {
-            let why = "it belongs to another user, in a folder that everybody may write to";
+            let why = "it belongs to another user, in a folder that everyone can write to";
             return self.found.warnings.push(format!("{} is not read: {why}", path.display()));
         }
         let Ok(real) = fs::canonicalize(path) else { return };
@@ -126,7 +126,7 @@ impl<'a> Reader<'a> {
             return;
         }
         if self.left == 0 {
-            return self.found.warnings.push(format!("{} is left out: the context files have 256 KB", path.display()));
+            return self.found.warnings.push(format!("{} is skipped: the context files exceed 256 KB", path.display()));
         }
         let imported = imports(&text);
         if text.len() > self.left {
@@ -135,7 +135,7 @@ impl<'a> Reader<'a> {
         }
         if cut {
             let size = text.len();
-            self.found.warnings.push(format!("{} is cut to its first {size} bytes", path.display()));
+            self.found.warnings.push(format!("{} is truncated to its first {size} bytes", path.display()));
         }
         self.left -= text.len().min(self.left);
         self.found.files.push(ContextFile { path: path.to_path_buf(), text });

@@ -35,7 +35,7 @@ fn context_files_come_outermost_first_and_once() {
 }
 
 #[test]
-fn a_file_beside_the_user_s_folder_counts_where_it_is_missing_there() {
+fn a_file_next_to_the_folder_of_the_user_is_the_fallback() {
     let dir = tempfile::Builder::new().prefix("context").tempdir().unwrap();
     let root = dir.path();
     put(root, "beside/AGENTS.md", "beside");
@@ -46,7 +46,7 @@ fn a_file_beside_the_user_s_folder_counts_where_it_is_missing_there() {
 }
 
 #[test]
-fn twenty_levels_count() {
+fn at_most_twenty_levels_are_read() {
     let dir = tempfile::Builder::new().prefix("context").tempdir().unwrap();
     let root = dir.path();
     let deep = (0..25).map(|level| level.to_string()).collect::<Vec<_>>();
@@ -57,7 +57,7 @@ fn twenty_levels_count() {
 }
 
 #[test]
-fn hidden_folders_count_only_as_the_session_s_own() {
+fn hidden_folders_are_skipped_unless_the_session_is_in_them() {
     let dir = tempfile::Builder::new().prefix("context").tempdir().unwrap();
     let root = dir.path();
     put(root, "p/.x/AGENTS.md", "hidden");
@@ -110,7 +110,7 @@ fn imported_files_follow_the_file_that_names_them() {
 }
 
 #[test]
-fn the_folders_of_a_file_below_the_session_have_their_files() {
+fn instructions_between_the_session_and_a_file_are_loaded() {
     let dir = tempfile::Builder::new().prefix("context").tempdir().unwrap();
     let root = dir.path();
     for folder in ["p", "p/a", "p/a/b", "p/.hidden", "q"] {
@@ -125,7 +125,7 @@ fn the_folders_of_a_file_below_the_session_have_their_files() {
 }
 
 #[test]
-fn what_is_too_long_is_cut_and_named() {
+fn long_files_are_truncated_with_a_warning() {
     let dir = tempfile::Builder::new().prefix("context").tempdir().unwrap();
     let root = dir.path();
     let mut cwd = String::new();
@@ -138,15 +138,15 @@ fn what_is_too_long_is_cut_and_named() {
         found.files.iter().filter(|file| file.path.starts_with(root)).map(|file| file.text.len()).collect();
     assert_eq!(sizes, [64 << 10; 4]);
     assert!(
-        found.warnings.iter().any(|text| text.ends_with("is cut to its first 65536 bytes")),
+        found.warnings.iter().any(|text| text.ends_with("is truncated to its first 65536 bytes")),
         "{:?}",
         found.warnings
     );
-    assert!(found.warnings.iter().any(|text| text.contains("is left out")), "{:?}", found.warnings);
+    assert!(found.warnings.iter().any(|text| text.contains("is skipped")), "{:?}", found.warnings);
 }
 
 #[test]
-fn the_last_file_gets_what_the_others_leave() {
+fn the_last_file_gets_the_remaining_bytes() {
     let dir = tempfile::Builder::new().prefix("context").tempdir().unwrap();
     let root = dir.path();
     let mut cwd = String::new();
@@ -158,10 +158,12 @@ fn the_last_file_gets_what_the_others_leave() {
     let sizes: Vec<usize> =
         found.files.iter().filter(|file| file.path.starts_with(root)).map(|file| file.text.len()).collect();
     assert_eq!(sizes, [60 << 10, 60 << 10, 60 << 10, 60 << 10, 16 << 10]);
-    let ends: Vec<bool> =
-        ["d4/AGENTS.md is cut to its first 16384 bytes", "d5/AGENTS.md is left out: the context files have 256 KB"]
-            .map(|end| found.warnings.iter().any(|text| text.ends_with(end)))
-            .to_vec();
+    let ends: Vec<bool> = [
+        "d4/AGENTS.md is truncated to its first 16384 bytes",
+        "d5/AGENTS.md is skipped: the context files exceed 256 KB",
+    ]
+    .map(|end| found.warnings.iter().any(|text| text.ends_with(end)))
+    .to_vec();
     assert_eq!(ends, [true, true], "{:?}", found.warnings);
 }
 
@@ -173,7 +175,7 @@ fn no_character_is_cut_in_two() {
     put(dir.path(), "AGENTS.md", b"a\xffb");
     assert_eq!(texts(dir.path(), ""), ["a\u{fffd}b"]);
     put(dir.path(), "AGENTS.md", vec![0xff; 60 << 10]);
-    assert!(texts(dir.path(), "")[0].len() <= 64 << 10, "a byte that is no UTF-8 takes three");
+    assert!(texts(dir.path(), "")[0].len() <= 64 << 10, "an invalid byte becomes three bytes");
 }
 
 #[test]

@@ -56,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_last_may_still_change() {
+    fn the_last_argument_may_still_change() {
         check("", &json!({}));
         check(r#"{"path": "a"#, &json!({}));
         check(r#"{"path": "a", "old"#, &json!({}));

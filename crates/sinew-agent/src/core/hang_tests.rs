@@ -44,7 +44,7 @@ impl Provider for Deaf {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_provider_that_does_not_end_is_left_within_a_second() {
+async fn a_hanging_provider_is_abandoned_within_a_second() {
     for talks in [false, true] {
         let env = TestEnv::new(vec![], vec![]);
         let begun = Instant::now();
@@ -124,7 +124,7 @@ async fn no_hook_ends_a_run_by_hanging_or_by_a_panic() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn no_hook_holds_an_abort_longer_than_a_second() {
+async fn no_hook_delays_an_abort_by_more_than_a_second() {
     for hook in ["before", "after", "context", "event"] {
         let mut env = TestEnv::new(vec![calls(&[("1", "echo", say("x"))])], vec![echo()]);
         env.extensions.push(Arc::new(Bad { hook, does: "hang" }));
@@ -142,7 +142,7 @@ async fn no_hook_holds_an_abort_longer_than_a_second() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_tool_that_does_not_end_is_left_and_one_that_must_finish_is_waited_for() {
+async fn a_hanging_tool_is_abandoned_unless_it_must_finish() {
     let made = |name, non_abortable| {
         let flags = ToolFlags { non_abortable, ..ToolFlags::default() };
         let body = |_| -> Boxed<'static, Result<ToolOutput, ToolError>> {
@@ -168,7 +168,7 @@ async fn a_tool_that_does_not_end_is_left_and_one_that_must_finish_is_waited_for
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_tool_that_panics_before_its_future_is_answered_for() {
+async fn a_tool_that_panics_before_its_future_gets_a_result() {
     let panics = tool("panics", |_| panic!("at once"));
     let env = TestEnv::new(vec![calls(&[("1", "panics", json!({}))]), text("ok")], vec![panics]);
     env.run(&mut Vec::new()).await;

@@ -49,7 +49,8 @@ impl ExtensionObserver {
         let mut faults = std::mem::take(&mut *self.faults.lock());
         let Skipped { count, first } = std::mem::take(&mut *self.skipped.lock());
         if count > 0 {
-            let message = format!("{count} of the answer's events were no JSON and are left out, the first: {first}");
+            let message =
+                format!("{count} of the answer's events were skipped because they are not JSON, the first: {first}");
             faults.push(Event::Warning { message });
         }
         faults

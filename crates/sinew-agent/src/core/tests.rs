@@ -52,7 +52,7 @@ impl Sink for Kept {
         Box::pin(async move {
             if let Event::MessageEnd { message } = &event {
                 let kept = self.journal.lock().unwrap().last().cloned();
-                assert_eq!(kept.as_ref(), Some(message), "a message is kept before its end is told");
+                assert_eq!(kept.as_ref(), Some(message), "a message is stored before its end is emitted");
             }
             self.events.lock().unwrap().push(event);
         })
@@ -155,7 +155,7 @@ impl TestEnv {
             count(|event| matches!(event, Event::MessageStart { .. })),
             count(|event| matches!(event, Event::MessageEnd { .. }))
         );
-        assert_eq!(*self.kept.journal.lock().unwrap(), messages, "the journal has what the context has");
+        assert_eq!(*self.kept.journal.lock().unwrap(), messages, "the journal equals the context");
         // A strict provider accepts the next prompt: repair does not need to invent results.
         let sent = repair(messages);
         let results = messages.iter().filter(|message| matches!(message, AgentMessage::ToolResult(_))).count();
@@ -182,7 +182,7 @@ pub(super) fn say(text: &str) -> Value {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_run_tells_its_steps_in_order_and_merges_deltas() {
+async fn a_run_emits_its_steps_in_order_and_merges_deltas() {
     let env = TestEnv::new(vec![calls(&[("1", "echo", say("hi"))]), text("a b c")], vec![echo()]);
     let mut messages = Vec::new();
     let ended = env.run(&mut messages).await;
@@ -196,7 +196,7 @@ async fn a_run_tells_its_steps_in_order_and_merges_deltas() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn calls_that_cannot_run_are_answered_with_what_is_wrong() {
+async fn calls_that_cannot_run_get_an_error_with_the_reason() {
     let mut broken = ToolCall { id: "4".into(), name: "echo".into(), ..ToolCall::default() };
     broken.invalid_arguments = Some("expected `,`".into());
     let mut answer = calls(&[("1", "ecko", json!({})), ("2", "echo", json!({"say": 1})), ("3", "panics", json!({}))]);
@@ -214,7 +214,7 @@ async fn calls_that_cannot_run_are_answered_with_what_is_wrong() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn results_stand_in_source_order_whatever_ends_first() {
+async fn results_are_in_the_order_of_the_calls() {
     let slow = tool("slow", |_| {
         Box::pin(async {
             tokio::time::sleep(Duration::from_secs(9)).await;
@@ -339,7 +339,7 @@ async fn steering_ends_tools_that_allow_it_skips_the_rest_and_is_answered() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn steering_waits_for_what_runs_and_skips_the_rest() {
+async fn steering_waits_for_running_tools_and_skips_the_rest() {
     let (begun, go) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
     let (bell, gate) = (Arc::clone(&begun), Arc::clone(&go));
     let held = tool("held", move |call| {
@@ -414,7 +414,7 @@ async fn calls_of_an_answer_that_was_cut_never_run() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_id_that_comes_twice_finds_its_own_result() {
+async fn duplicate_ids_get_their_own_results() {
     let answer = calls(&[("same", "echo", say("a")), ("same", "echo", say("b"))]);
     let env = TestEnv::new(vec![answer, calls(&[("same", "echo", say("c"))]), text("ok")], vec![echo()]);
     let mut messages = Vec::new();
@@ -440,7 +440,7 @@ async fn a_run_stops_at_its_limit_of_turns() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn follow_ups_are_said_when_the_agent_would_stop() {
+async fn follow_ups_are_sent_when_the_agent_would_stop() {
     let env = TestEnv::new(vec![text("one"), text("two"), text("three")], vec![]);
     env.queues.follow_up(vec![user("more")]).unwrap();
     env.queues.follow_up(vec![user("still more")]).unwrap();
@@ -517,7 +517,7 @@ async fn a_hook_may_replace_arguments_and_a_late_failure_keeps_the_result() {
 }
 
 #[test]
-fn repair_moves_results_behind_their_calls_and_drops_what_has_none() {
+fn repair_moves_results_after_their_calls_and_drops_orphans() {
     let call = AgentMessage::from(calls(&[("1", "a", json!({})), ("2", "b", json!({}))]));
     let result = |id: &str| {
         AgentMessage::from(sinew_llm::message::ToolResultMessage { tool_call_id: id.into(), ..Default::default() })
@@ -538,7 +538,7 @@ fn repair_moves_results_behind_their_calls_and_drops_what_has_none() {
 }
 
 #[test]
-fn repair_drops_calls_that_were_cut_gives_each_call_one_result_and_leaves_out_what_is_private() {
+fn repair_drops_truncated_calls_and_private_messages_and_adds_missing_results() {
     let cut = ToolCall { id: "1".into(), partial_json: Some("{".into()), ..ToolCall::default() };
     let failed = |call: ToolCall| {
         let (content, stop_reason) = (vec![Block::ToolCall(call)], StopReason::Error);

@@ -128,7 +128,7 @@ fn reason(error: &serde_json::Error) -> String {
 fn entry(value: &Value, path: &Path, origin: Origin, environment: &Arc<Variables>) -> Result<Hook, String> {
     let entry: Entry = serde_json::from_value(value.clone()).map_err(|error| reason(&error))?;
     if entry.event == "message_update" {
-        return Err("message_update is not told to programs".into());
+        return Err("programs do not receive message_update".into());
     }
     if !EVENTS.contains(&entry.event.as_str()) && !crate::hook_points::is_point(&entry.event) {
         return Err(format!("unknown event \"{}\"", entry.event));

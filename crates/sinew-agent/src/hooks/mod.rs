@@ -158,8 +158,8 @@ impl Hook {
         }
         match serde_json::from_slice(&sinew::base::replace_lone_surrogates(&stdout)) {
             Ok(answer @ Value::Object(_)) => Ok(HookOutput::Answer(answer)),
-            Ok(_) => Err("its answer is JSON but no object".into()),
-            Err(error) => Err(format!("its answer is no JSON: {error}")),
+            Ok(_) => Err("its answer is JSON, but not an object".into()),
+            Err(error) => Err(format!("its answer is not valid JSON: {error}")),
         }
     }
 }

@@ -46,7 +46,7 @@ pub(super) async fn run(
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     #[cfg(unix)]
     command.process_group(0);
-    let mut child = command.spawn().map_err(|error| format!("cannot start {}: {error}", program.file.display()))?;
+    let mut child = command.spawn().map_err(|error| format!("failed to start {}: {error}", program.file.display()))?;
     let tree = Tree(child.id());
     let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
     let write = async {
@@ -63,8 +63,8 @@ pub(super) async fn run(
             status
         };
         let ((), stdout, stderr, status) = tokio::join!(write, whole(stdout, STDOUT), beginning(stderr), ended);
-        let stdout = stdout.map_err(|error| format!("read its answer: {error}"))?;
-        let status = status.map_err(|error| format!("wait for it: {error}"))?;
+        let stdout = stdout.map_err(|error| format!("failed to read its answer: {error}"))?;
+        let status = status.map_err(|error| format!("failed to wait for it: {error}"))?;
         if stdout.len() > STDOUT {
             return Err("its answer is larger than 1 MB".to_string());
         }

@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn entries_that_cannot_be_used_are_named_and_guards_among_them_block() {
+fn invalid_entries_are_reported_and_invalid_guards_block() {
     let text = r#"{"hooks": [ // why
         {"event": "tool_call", "command": "x", "match": {"args": "("}},
         {"event": "tool_call", "comand": "x"},
@@ -23,7 +23,7 @@ fn entries_that_cannot_be_used_are_named_and_guards_among_them_block() {
 }
 
 #[test]
-fn commands_begin_at_the_file() {
+fn relative_commands_are_resolved_against_the_file() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path();
     std::fs::write(file.join("there"), "").unwrap();

@@ -127,8 +127,9 @@ impl Cache {
             entries.retain(|entry| entry.hash != hash && now.saturating_sub(entry.listed) < KEPT && entry.is_whole());
             entries.push(entry);
             loop {
-                let text = text_of(&entries)
-                    .map_err(|error| Error::new(ErrorCode::Internal, format!("write the MCP cache: {error}")))?;
+                let text = text_of(&entries).map_err(|error| {
+                    Error::new(ErrorCode::Internal, format!("failed to write the MCP cache: {error}"))
+                })?;
                 if text.len() <= LARGEST || entries.len() < 2 {
                     return Ok(text);
                 }

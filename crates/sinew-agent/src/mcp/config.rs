@@ -200,12 +200,13 @@ pub fn read(files: &[ConfigFile], variables: &Variables<'_>) -> Entries {
     for file in files {
         if file.trusted && has_foreign_key(&file.text) {
             let path = file.path.display();
-            out.warnings.push(format!("{path}: \"servers\" is not read; name it \"mcpServers\" to use its servers"));
+            out.warnings
+                .push(format!("{path}: \"servers\" is ignored; rename it to \"mcpServers\" to use its servers"));
         }
         let members = match members(&file.text) {
             Ok(members) => members,
             Err(reason) => {
-                out.warnings.push(format!("{}: {reason}; none of its servers is used", file.path.display()));
+                out.warnings.push(format!("{}: {reason}; its servers are ignored", file.path.display()));
                 continue;
             }
         };
@@ -276,7 +277,7 @@ fn standing(
     let unknown: Vec<&str> = members.keys().map(String::as_str).filter(|key| !KEYS.contains(key)).collect();
     if !unknown.is_empty() {
         let (path, unknown) = (file.path.display(), unknown.join(", "));
-        warnings.push(format!("{path}: {name}: {unknown}: not known, and without effect"));
+        warnings.push(format!("{path}: {name}: {unknown}: unknown and ignored"));
     }
     let scope = match file.origin {
         Origin::Project => Scope::Project,
@@ -289,18 +290,18 @@ fn standing(
             let path = file.path.display();
             if let Some(text) = members.values().find_map(foreign_variable).filter(|_| scope != Scope::Client) {
                 warnings.push(format!(
-                    "{path}: {name}: {text} is not replaced; write ${{NAME}} for a variable of the environment"
+                    "{path}: {name}: {text} is not expanded; write ${{NAME}} for an environment variable"
                 ));
             }
             if members.get("type").and_then(Value::as_str) == Some("sse") {
                 warnings.push(format!(
-                    "{path}: {name}: the transport \"sse\" is not supported; streamable HTTP is tried at its address"
+                    "{path}: {name}: the transport \"sse\" is not supported; trying streamable HTTP at its URL"
                 ));
             }
             if config.secrets && scope == Scope::Project {
                 config.secrets = false;
                 let path = file.path.display();
-                warnings.push(format!("{path}: {name}: \"secrets\" counts in your own mcp.json alone"));
+                warnings.push(format!("{path}: {name}: \"secrets\" only has an effect in your own mcp.json"));
             }
             Standing::Ready(Arc::new(config))
         }
@@ -395,7 +396,7 @@ impl Reader<'_> {
         let members = match self.members.get("oauth") {
             None | Some(Value::Null) => return Ok(OAuthSettings::default()),
             Some(Value::Object(members)) if self.members.contains_key("url") => members,
-            Some(Value::Object(_)) => return Err("\"oauth\" goes with \"url\"".into()),
+            Some(Value::Object(_)) => return Err("\"oauth\" requires \"url\"".into()),
             Some(_) => return Err(format!("\"oauth\" is not an object with {}", OAUTH_KEYS.join(", "))),
         };
         if let Some(unknown) = members.keys().find(|key| !OAUTH_KEYS.contains(&key.as_str())) {
@@ -428,7 +429,7 @@ impl Reader<'_> {
     fn stdio(&self, kind: Option<&str>) -> Result<Transport, String> {
         if !matches!(kind, None | Some("stdio")) {
             let kind = kind.unwrap_or_default();
-            return Err(format!("\"type\": {kind:?} does not go with \"command\"; leave it out or use \"stdio\""));
+            return Err(format!("\"type\": {kind:?} cannot be used with \"command\"; omit it or use \"stdio\""));
         }
         let command = self.plain("command", &self.text("command")?.unwrap_or_default())?;
         if command.is_empty() {
@@ -446,7 +447,7 @@ impl Reader<'_> {
     fn http(&self, kind: Option<&str>) -> Result<Transport, String> {
         if !matches!(kind, None | Some("http" | "streamable-http" | "streamableHttp" | "sse")) {
             let kind = kind.unwrap_or_default();
-            return Err(format!("\"type\": {kind:?} does not go with \"url\"; leave it out or use \"http\""));
+            return Err(format!("\"type\": {kind:?} cannot be used with \"url\"; omit it or use \"http\""));
         }
         let url = self.plain("url", &self.text("url")?.unwrap_or_default())?;
         if !(url.starts_with("http://") || url.starts_with("https://")) {

@@ -265,7 +265,7 @@ impl RealConnector {
     fn login_server(&self, config: &ServerConfig) -> Result<sinew_mcp::http::HttpServer, String> {
         if config.has_authorization() {
             return Err(format!(
-                "Server \"{}\" has an Authorization header in its entry; take it out to log in instead.",
+                "Server \"{}\" has an Authorization header in its entry; remove it to log in instead.",
                 config.name
             ));
         }

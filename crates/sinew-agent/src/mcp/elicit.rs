@@ -268,7 +268,7 @@ impl Field {
             return match (&self.default, self.required) {
                 (Some(default), _) => Ok(Some(default.clone())),
                 (None, false) => Ok(None),
-                (None, true) => Err(format!("{} is needed", self.title)),
+                (None, true) => Err(format!("{} is required", self.title)),
             };
         }
         let of = |choices: &[(String, String)], answer: &str| {
@@ -282,13 +282,13 @@ impl Field {
                 "no" | "n" | "false" => json!(false),
                 _ => return Err(wrong("neither yes nor no")),
             },
-            Kind::Integer => json!(answer.parse::<i64>().map_err(|_| wrong("no whole number"))?),
-            Kind::Number => json!(answer.parse::<f64>().map_err(|_| wrong("no number"))?),
-            Kind::One(choices) => of(choices, answer).ok_or_else(|| wrong("none of the choices"))?,
+            Kind::Integer => json!(answer.parse::<i64>().map_err(|_| wrong("not a whole number"))?),
+            Kind::Number => json!(answer.parse::<f64>().map_err(|_| wrong("not a number"))?),
+            Kind::One(choices) => of(choices, answer).ok_or_else(|| wrong("not one of the choices"))?,
             Kind::Many(choices) => {
                 let words = answer.split(',').map(str::trim).filter(|word| !word.is_empty());
                 words
-                    .map(|word| of(choices, word).ok_or_else(|| wrong("none of the choices")))
+                    .map(|word| of(choices, word).ok_or_else(|| wrong("not one of the choices")))
                     .collect::<Result<_, _>>()?
             }
         };

@@ -54,12 +54,12 @@ pub(super) fn expand(text: &str, key: &str, scope: Scope, variables: &Variables<
         }
         if (variables.is_key)(name) {
             return Err(format!(
-                "\"{key}\": {name} holds the key of a provider, which no server gets; name it in env.passThrough to give it away"
+                "\"{key}\": {name} contains the key of a provider, which servers do not receive; add it to env.passThrough to pass it on"
             ));
         }
         if scope == Scope::Project && (variables.hides)(name) && !matches!(key, "env" | "headers") {
             return Err(format!(
-                "\"{key}\": {name} looks like a secret, which a project may use in \"env\" and \"headers\" alone"
+                "\"{key}\": {name} looks like a secret, which a project may only use in \"env\" and \"headers\""
             ));
         }
         match ((variables.get)(name).filter(|value| !value.is_empty()), default) {

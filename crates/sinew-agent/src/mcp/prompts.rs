@@ -41,9 +41,9 @@ impl Manager {
     }
 
     async fn prompt_of(&self, server: &str, prompt: &str, arguments: &str) -> Result<String, String> {
-        let config = self.config(server).ok_or_else(|| {
-            format!("/mcp:{server}:{prompt}: there is no such server; there are {}", self.names().join(", "))
-        })?;
+        let config = self
+            .config(server)
+            .ok_or_else(|| format!("/mcp:{server}:{prompt}: unknown server; known: {}", self.names().join(", ")))?;
         let arguments = read_arguments(arguments).map_err(|reason| format!("/mcp:{server}:{prompt}: {reason}"))?;
         let connection = self.connect(server).await?;
         let options = CallOptions { times: config.times, progress: None };
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn arguments_are_read_and_bad_ones_named() {
+    fn arguments_are_parsed_and_invalid_ones_reported() {
         check("", "{}");
         check("  a=1   b=two ", r#"{"a":"1","b":"two"}"#);
         check(r#"a="two words" b='it"s' c=x\ y d="#, r#"{"a":"two words","b":"it\"s","c":"x y","d":""}"#);

@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn folders_are_told_from_other_arguments() {
+    fn folders_are_distinguished_from_other_arguments() {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
         for name in ["notes", "serve", "home/papers"] {

@@ -346,7 +346,7 @@ impl Server {
         let writes = shared.writes.clone();
         writes.spawn_blocking(move || {
             if let Err(error) = shared.cache.keep(&hash, known, now) {
-                host.log(&format!("what \"{name}\" offers is not kept: {error}"));
+                host.log(&format!("failed to cache what \"{name}\" offers: {error}"));
             }
         });
     }

@@ -162,7 +162,7 @@ struct Node<'a>(&'a Budget);
 impl Node<'_> {
     fn spend<E: Error>(self, text: usize) -> Result<(), E> {
         let (values, texts) = (self.0.values.get().checked_sub(1), self.0.texts.get().checked_sub(text));
-        let (Some(values), Some(texts)) = (values, texts) else { return Err(E::custom("it holds too many values")) };
+        let (Some(values), Some(texts)) = (values, texts) else { return Err(E::custom("it contains too many values")) };
         self.0.values.set(values);
         self.0.texts.set(texts);
         Ok(())

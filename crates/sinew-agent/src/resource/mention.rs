@@ -83,7 +83,7 @@ impl Attacher<'_> {
                 continue;
             }
             if attached.files.len() == FILES {
-                fail(format!("@{name}: only {FILES} files go with a message"));
+                fail(format!("@{name}: at most {FILES} files can be attached to a message"));
                 break;
             }
             match self.one(name) {
@@ -106,16 +106,16 @@ impl Attacher<'_> {
     /// Returns an error if the image cannot be decoded or images are disabled.
     pub fn image(&self, bytes: &[u8]) -> Result<Block, String> {
         if self.images.block_images {
-            return Err("pictures are switched off (images.blockImages)".into());
+            return Err("images are disabled (images.blockImages)".into());
         }
         if bytes.len() as u64 > PICTURE {
-            return Err(format!("{} is above 20 MB", size_text(bytes.len() as u64)));
+            return Err(format!("{} is more than 20 MB", size_text(bytes.len() as u64)));
         }
         match picture_block(bytes, self.images.auto_resize, &self.cancel) {
             Ok((_, Some(block))) => Ok(block),
             Ok((reason, None)) => Err(reason),
             Err(ToolError::Failed(reason)) => Err(reason),
-            Err(ToolError::Aborted) => Err("it was ended".into()),
+            Err(ToolError::Aborted) => Err("it was cancelled".into()),
         }
     }
 
@@ -159,7 +159,7 @@ impl Attacher<'_> {
             return Ok(attached);
         }
         if head.iter().take(8_192).any(|byte| *byte == 0) {
-            return Err("it is neither a text nor a picture".into());
+            return Err("it is neither text nor an image".into());
         }
         let Counted { lines, whole, hash } = count_lines(&head, file, &self.cancel).map_err(failed)?;
         let text = String::from_utf8_lossy(&head[..head.len() - half_character(&head)]).into_owned();
@@ -197,10 +197,10 @@ impl Attacher<'_> {
 
     fn picture(&self, file: File, name: &str, size: u64) -> Result<MentionedFile, String> {
         if self.images.block_images {
-            return Err("pictures are switched off (images.blockImages)".into());
+            return Err("images are disabled (images.blockImages)".into());
         }
         if size > PICTURE {
-            return Err(format!("the picture has {}, more than 20 MB", size_text(size)));
+            return Err(format!("the image is larger than 20 MB ({})", size_text(size)));
         }
         let mut bytes = Vec::new();
         file.take(PICTURE).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
@@ -210,7 +210,7 @@ impl Attacher<'_> {
             Err(ToolError::Aborted) => return Err("aborted".into()),
         };
         let Some(Block::Image(ImageBlock { data, mime_type })) = block else {
-            return Err(format!("a picture {words}"));
+            return Err(format!("an image {words}"));
         };
         let image = Some(ImageBlock { data, mime_type });
         Ok(MentionedFile { path: name.into(), content: words, line_count: 0, image })
@@ -363,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_as_a_mention_mentions_its_path() {
+    fn formatted_mentions_are_recognized() {
         for path in ["a.rs", "/a b/ä.rs", "a\tb", "it's", "it's so", "\"a\"", "'a", "a \"b\""] {
             check(&mention(path), &[path]);
             check(&format!("see {}\nthere", mention(path)), &[path]);
@@ -372,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mention_stands_at_the_start_or_after_a_blank() {
+    fn mentions_are_at_the_start_or_after_a_space() {
         check("@a.rs", &["a.rs"]);
         check("look at @src/a.rs, and\n@b.rs", &["src/a.rs,", "b.rs"]);
         check("me@example.org (@x) a@b", &[]);
@@ -381,14 +381,14 @@ mod tests {
     }
 
     #[test]
-    fn quotes_hold_a_path_together() {
+    fn quoted_mentions_can_contain_spaces() {
         check("@\"a b.rs\" and @'c d'.", &["a b.rs", "c d"]);
         check("@\"never closed\n\"", &[]);
         check("@\"\" @''", &[]);
     }
 
     #[test]
-    fn the_end_of_what_was_read_cuts_no_character() {
+    fn truncation_splits_no_character() {
         let whole = "añ漢😀".as_bytes();
         for end in 0..=whole.len() {
             let part = &whole[..end - half_character(&whole[..end])];

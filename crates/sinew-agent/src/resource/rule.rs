@@ -68,7 +68,7 @@ pub(super) fn load(options: &ResourceOptions, reader: &mut Reader) -> Vec<Rule> 
         let rest = left.checked_sub(rule.body.len());
         match rest {
             Some(rest) => left = rest,
-            None => reader.warn(&rule.path, "left out: rules that always apply have 256 KB"),
+            None => reader.warn(&rule.path, "skipped: rules that always apply exceed 256 KB"),
         }
         rest.is_some()
     });

@@ -84,7 +84,7 @@ pub(super) fn load(options: &ResourceOptions, reader: &mut Reader) -> Vec<Skill>
     for path in &options.named_skills {
         let files = if path.is_file() { vec![path.clone()] } else { below(path, reader) };
         if files.is_empty() {
-            reader.warn(path, "no SKILL.md is here");
+            reader.warn(path, "there is no SKILL.md");
         }
         for file in files {
             add(&mut skills, &file, Origin::Flag, reader);
@@ -153,7 +153,7 @@ fn add(skills: &mut Vec<Skill>, path: &Path, origin: Origin, reader: &mut Reader
     }
     if let Some(other) = skills.iter().find(|other| other.name == name) {
         let other = other.path.display().to_string();
-        return reader.warn(path, &format!("not used: {other} has the name {name} already"));
+        return reader.warn(path, &format!("not used: {other} already has the name {name}"));
     }
     let listed = !front.flag("disable-model-invocation") && !front.flag("hide");
     skills.push(Skill { name, description, path: path.to_path_buf(), origin, listed });

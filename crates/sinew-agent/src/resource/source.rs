@@ -96,7 +96,7 @@ impl Reader {
         } else {
             self.dropped += 1;
             self.warnings.truncate(WARNINGS);
-            self.warnings.push(format!("and {} more faults in skills, templates and rules", self.dropped));
+            self.warnings.push(format!("and {} more problems with skills, templates and rules", self.dropped));
         }
     }
 
@@ -108,7 +108,7 @@ impl Reader {
             return None;
         }
         if !self.free.iter().any(|free| path.starts_with(free)) && links::is_planted(&self.cwd, path) {
-            self.warn(path, "not read: it belongs to another user, in a folder that everybody may write to");
+            self.warn(path, "not read: it belongs to another user, in a folder that everyone can write to");
             return None;
         }
         // A file is used once, even if several links point to it.
@@ -122,7 +122,7 @@ impl Reader {
             Yaml::Lenient => {
                 let (front, fault) = frontmatter::lenient(&text);
                 if let Some(fault) = fault {
-                    self.warn(path, &format!("{fault}; lines of `key: value` count"));
+                    self.warn(path, &format!("{fault}; using its lines of `key: value`"));
                 }
                 Ok(front)
             }
@@ -133,7 +133,7 @@ impl Reader {
     fn text(&mut self, path: &Path) -> Result<String, String> {
         let text = text(path)?;
         if self.read + text.len() > ALL {
-            return Err("left out: skills, templates and rules have 16 MB".into());
+            return Err("skipped: skills, templates and rules exceed 16 MB".into());
         }
         self.read += text.len();
         Ok(text)
@@ -157,7 +157,7 @@ impl Reader {
                 continue;
             }
             if paths.len() == ENTRIES {
-                self.warn(folder, "only its first 50000 entries are looked at");
+                self.warn(folder, "only its first 50000 entries are read");
                 break;
             }
             paths.push(entry.path());
@@ -181,7 +181,7 @@ impl Reader {
             let mut below = Vec::new();
             for path in self.entries(&folder) {
                 if left == 0 {
-                    self.warn(root, "it holds more than 50000 entries; the rest is left out");
+                    self.warn(root, "it contains more than 50000 entries; the rest is skipped");
                     return found;
                 }
                 left -= 1;

@@ -164,7 +164,7 @@ fn files(folder: &Path, reader: &mut Reader) -> Vec<PathBuf> {
 
 fn add(all: &mut Vec<Template>, path: &Path, name: String, origin: Origin, command: bool, reader: &mut Reader) {
     if name.is_empty() || name.contains(char::is_whitespace) {
-        return reader.warn(path, "not used: the name of a command holds no blank");
+        return reader.warn(path, "not used: the name of a command cannot contain spaces");
     }
     if all.iter().any(|other| other.name == name) {
         // A project's command replaces a user's command of the same name, so this is not a warning.

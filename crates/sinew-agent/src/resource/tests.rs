@@ -79,7 +79,7 @@ fn the_first_root_that_has_a_skill_wins() {
     assert_eq!(
         env.warnings(&resources),
         [format!(
-            "agent/skills/a/SKILL.md: not used: {} has the name a already",
+            "agent/skills/a/SKILL.md: not used: {} already has the name a",
             env.path("p/.sinew/skills/a/SKILL.md").display()
         )
         .replace(&format!("{}/", env.path("").display()).replace("//", "/"), "")]
@@ -91,12 +91,12 @@ fn the_first_root_that_has_a_skill_wins() {
         named_skills: vec![env.path("p/.claude/skills/c"), env.path("nowhere")],
         ..env.options()
     });
-    assert_eq!(names(&none), [("c", "claude")], "a skill that was named counts all the same");
-    assert_eq!(env.warnings(&none), ["nowhere: no SKILL.md is here"]);
+    assert_eq!(names(&none), [("c", "claude")], "an explicit skill is loaded nevertheless");
+    assert_eq!(env.warnings(&none), ["nowhere: there is no SKILL.md"]);
 }
 
 #[test]
-fn skills_above_count_up_to_the_repository() {
+fn skills_of_parent_folders_are_loaded_up_to_the_repository() {
     let env = TestEnv::new(&[
         (".agents/skills/out/SKILL.md", &skill("out", "x")),
         ("p/.git/HEAD", ""),
@@ -107,7 +107,7 @@ fn skills_above_count_up_to_the_repository() {
     options.folders.cwd = env.path("p/deep/er");
     assert_eq!(names(&Resources::load(&options)), [("in", "x")]);
     fs::remove_dir_all(env.path("p/.git")).unwrap();
-    assert_eq!(names(&Resources::load(&options)), [], "without a repository only the folder itself counts");
+    assert_eq!(names(&Resources::load(&options)), [], "without a repository only the folder itself is searched");
 }
 
 #[test]
@@ -138,7 +138,7 @@ fn filters_and_directories_choose_skills() {
 }
 
 #[test]
-fn a_skill_that_says_nothing_useful_is_named_and_left_out() {
+fn invalid_skills_are_reported_and_skipped() {
     let long = "x".repeat(1_025);
     let huge = format!("---\ndescription: |\n{}---\n", "  line\n".repeat(1 << 20));
     // Each line doubles the size of the previous one.
@@ -177,7 +177,7 @@ fn a_skill_that_says_nothing_useful_is_named_and_left_out() {
 }
 
 #[test]
-fn names_and_descriptions_have_their_longest() {
+fn names_and_descriptions_have_a_maximum_length() {
     let (name, text) = ("n".repeat(64), "é".repeat(1_024));
     let env = TestEnv::new(&[
         ("p/.sinew/skills/a/SKILL.md", &skill(&name, &text)),
@@ -191,7 +191,7 @@ fn names_and_descriptions_have_their_longest() {
 }
 
 #[test]
-fn what_is_too_much_is_left_out_and_told() {
+fn excess_resources_are_skipped_with_a_warning() {
     let env = TestEnv::new(&[]);
     for index in 0..100 {
         env.put(&format!("agent/skills/s{index}/SKILL.md"), skill(&format!("s{index}"), &"d".repeat(1_000)));
@@ -209,11 +209,11 @@ fn what_is_too_much_is_left_out_and_told() {
     assert!(list.contains(&format!("\n{} more skills are not listed.\n", 100 - listed)));
     assert_eq!(resources.applied_rules().matches("<rule name=").count(), 1);
     assert_eq!(resources.warnings.len(), 101);
-    assert!(resources.warnings[100].starts_with("and 51 more faults"), "{}", resources.warnings[100]);
+    assert!(resources.warnings[100].starts_with("and 51 more problems"), "{}", resources.warnings[100]);
 }
 
 #[test]
-fn a_skill_says_itself_and_what_the_user_said() {
+fn the_prompt_of_a_skill_contains_its_text_and_the_arguments() {
     let env = TestEnv::new(&[("p/.sinew/skills/a/SKILL.md", &skill("a", "x"))]);
     let resources = env.load();
     let folder = env.path("p/.sinew/skills/a");
@@ -236,7 +236,7 @@ fn a_skill_says_itself_and_what_the_user_said() {
 }
 
 #[test]
-fn a_skill_may_stay_out_of_the_list_and_is_still_a_command() {
+fn an_unlisted_skill_is_still_a_command() {
     let front = |line: &str| format!("---\ndescription: a <b>\n{line}\n---\nBody");
     let env = TestEnv::new(&[
         ("p/.sinew/skills/a/SKILL.md", &front("disable-model-invocation: true")),
@@ -275,7 +275,7 @@ fn no_path_leaves_the_folder_of_a_skill() {
 }
 
 #[test]
-fn rules_go_where_their_frontmatter_says() {
+fn the_frontmatter_decides_how_a_rule_is_used() {
     let env = TestEnv::new(&[
         ("p/.sinew/rules/always.md", "---\nalwaysApply: true\ndescription: x\n---\nBe <brief>.\n"),
         ("p/.sinew/rules/listed.mdc", "---\ndescription: about \"SQL\"\nglobs: *.sql,db/{a,b}.rs\n---\nUse joins.\n"),
@@ -308,7 +308,7 @@ fn rules_go_where_their_frontmatter_says() {
     let warnings = env.warnings(&resources);
     assert_eq!(warnings.len(), 3, "{warnings:#?}");
     assert!(warnings[0].starts_with("p/.sinew/rules/listed.mdc: bad frontmatter: "), "{warnings:#?}");
-    assert!(warnings[0].ends_with("; lines of `key: value` count"), "{warnings:#?}");
+    assert!(warnings[0].ends_with("; using its lines of `key: value`"), "{warnings:#?}");
     assert_eq!(
         warnings[1..],
         [
@@ -359,7 +359,7 @@ fn commands_and_templates_have_names_and_descriptions() {
 }
 
 #[test]
-fn reading_anew_tells_only_what_is_new() {
+fn reloading_reports_only_new_warnings() {
     let env = TestEnv::new(&[("p/.sinew/skills/a/SKILL.md", "bad"), ("p/.sinew/prompts/t.md", "one")]);
     let before = env.load();
     env.put("p/.sinew/skills/b/SKILL.md", "bad too");
@@ -373,7 +373,7 @@ fn reading_anew_tells_only_what_is_new() {
 }
 
 #[test]
-fn commands_are_listed_as_they_are_looked_up() {
+fn commands_are_listed_in_lookup_order() {
     let env = TestEnv::new(&[
         ("p/.sinew/skills/a/SKILL.md", &skill("a", "A skill")),
         ("p/.sinew/commands/greet.md", "hidden by the extension"),
@@ -399,7 +399,7 @@ fn arguments_are_divided_at_blanks_outside_of_quotes() {
 }
 
 #[test]
-fn places_take_their_arguments() {
+fn placeholders_are_replaced_by_arguments() {
     let check = |text: &str, expect: &str| assert_eq!(substitute(text, "one two $1 ${@:1} five").0, expect, "{text}");
     check("$1-$2-$9-${1}-${12}", "one-two--one-");
     check("$3 $4", "$1 ${@:1}");
@@ -474,7 +474,7 @@ proptest! {
 
     /// No content of a file makes reading it fail.
     #[test]
-    fn no_file_is_too_strange(text in "\\PC{0,200}|(---\n)?([a-z&*\\[\\]{}:,'\"| -]{0,20}\n){0,8}(---\n)?.{0,20}") {
+    fn any_file_content_can_be_loaded(text in "\\PC{0,200}|(---\n)?([a-z&*\\[\\]{}:,'\"| -]{0,20}\n){0,8}(---\n)?.{0,20}") {
         let (front, _) = frontmatter::lenient(&text);
         prop_assert!(front.body.len() <= text.len());
         let _ = frontmatter::strict(&text);
@@ -566,7 +566,7 @@ async fn a_prompt_is_a_command_a_skill_a_template_or_a_text() {
     check("/skill:none x", &["/skill:none x"]).await;
     let skill = resources.skill("a").unwrap().prompt("with @f.txt").unwrap();
     let used = check("/skill:a with @f.txt", &["[f.txt: F\n]", &skill]).await;
-    assert_eq!(used.warnings, [""; 0], "what the skill says of others is no mention");
+    assert_eq!(used.warnings, [""; 0], "names in the skill's text are not mentions");
     let off = Resources { skill_commands: false, ..resources.clone() };
     assert_eq!(said(&read(&env, &off, "/skill:a", "").await), ["/skill:a"]);
     let piped = read(&env, &resources, "/look x", "data @nothing").await;
@@ -599,7 +599,7 @@ async fn mentions_attach_files_folders_and_pictures() {
     if cfg!(unix) {
         assert_eq!(
             prompt.warnings,
-            [format!("not attached: @missing: {error}; @bin: it is neither a text nor a picture; @gone: {error}")]
+            [format!("not attached: @missing: {error}; @bin: it is neither text nor an image; @gone: {error}")]
         );
     }
     let prompt = read(&env, &none, "@long.txt @line.txt @pic.png", "").await;
@@ -612,7 +612,7 @@ async fn mentions_attach_files_folders_and_pictures() {
 }
 
 #[tokio::test]
-async fn a_message_takes_a_hundred_files() {
+async fn a_message_can_attach_a_hundred_files() {
     let env = TestEnv::new(&[]);
     let names: Vec<String> = (0..102).map(|index| format!("@f{index}")).collect();
     (0..102).for_each(|index| env.put(&format!("p/f{index}"), "x"));
@@ -620,7 +620,7 @@ async fn a_message_takes_a_hundred_files() {
     let prompt = read(&env, &Resources::default(), &names.join(" "), "").await;
     let AgentMessage::FileMention(mention) = &prompt.messages[0] else { panic!("{prompt:?}") };
     assert_eq!(mention.files.len(), 100);
-    assert_eq!(prompt.warnings, ["not attached: @f100: only 100 files go with a message"]);
+    assert_eq!(prompt.warnings, ["not attached: @f100: at most 100 files can be attached to a message"]);
     let missing: Vec<String> = (0..9).map(|index| format!("@none{index}")).collect();
     let prompt = read(&env, &Resources::default(), &missing.join(" "), "").await;
     assert!(prompt.warnings.len() == 1 && prompt.warnings[0].ends_with("; …"), "{:?}", prompt.warnings);
@@ -632,7 +632,7 @@ async fn a_message_takes_a_hundred_files() {
 }
 
 #[test]
-fn a_folder_with_ten_thousand_files_costs_no_read_of_them() {
+fn a_large_folder_is_listed_without_reading_its_files() {
     let env = TestEnv::new(&[("p/.sinew/skills/a/SKILL.md", &skill("a", "x"))]);
     for index in 0..10_000 {
         fs::write(env.path(&format!("p/.sinew/skills/a/{index}")), "").unwrap();
@@ -647,7 +647,7 @@ fn a_folder_with_ten_thousand_files_costs_no_read_of_them() {
 
 #[cfg(unix)]
 #[test]
-fn what_is_no_regular_file_is_not_opened() {
+fn only_regular_files_are_opened() {
     let env = TestEnv::new(&[("p/.sinew/rules/x", "")]);
     let pipe = env.path("p/.sinew/rules/pipe.md");
     let made = std::process::Command::new("mkfifo").arg(&pipe).status().unwrap();

@@ -72,7 +72,7 @@ pub struct AgentDefinition {
     pub max_tokens: Option<u64>,
     /// The maximum cost in US dollars; `None` for no limit of its own.
     pub max_cost: Option<f64>,
-    /// True if a call that does not say otherwise does not wait for it.
+    /// True if calls do not wait for it by default.
     pub background: bool,
     /// How its files are isolated from the project; `None` for a child that works in the project.
     #[serde(default)]
@@ -143,7 +143,7 @@ impl AgentDefinitions {
     /// Returns the agent `name`.
     ///
     /// # Errors
-    /// Returns an error that lists all names if there is none, or that names the fault of its file.
+    /// Returns an error that lists all names if there is no such agent, or that describes the fault of its file.
     pub fn get(&self, name: &str) -> Result<&AgentDefinition> {
         if let Some(agent) = self.agents.iter().find(|agent| agent.name == name) {
             return Ok(agent);
@@ -181,8 +181,8 @@ impl AgentDefinitions {
     }
 }
 
-/// Parses an agent file; the error is one line. Also returns the keys without effect in a file of another program, of
-/// which an own file must have none.
+/// Parses an agent file; the error is one line. Also returns the keys without effect in a file of another program;
+/// Sinew's own files must not contain any.
 fn parse(text: &str, source: AgentSource) -> Result<(AgentDefinition, Option<String>), String> {
     let front = strict(text)?;
     let unknown: Vec<&str> = front.keys().filter(|key| !KEYS.contains(key)).collect();

@@ -10,8 +10,8 @@ use sinew_tools::tool::Boxed;
 use super::submission::{Submission, SubmitResult};
 use crate::extension::{Context, Extension, Verdict};
 
-/// Refuses calls after the result of a child, in its last turn, and of tools that its parent has and it must not use. The
-/// list of tools stays as it is, so that the cached prefix of requests stays valid.
+/// Refuses calls after the result of a child, in its last turn, and of tools that its parent has and it must not use.
+/// The list of tools is unchanged, so that the cached prefix of requests stays valid.
 pub struct ChildGate {
     submission: Arc<Submission>,
     /// The names of listed tools that the child must not use.
@@ -26,7 +26,7 @@ impl ChildGate {
         ChildGate { submission, refused, is_last_turn: AtomicBool::new(false) }
     }
 
-    /// Refuses all calls but that of `submit_result` from now on.
+    /// Refuses all calls except `submit_result` from now on.
     pub fn begin_last_turn(&self) {
         self.is_last_turn.store(true, Ordering::Relaxed);
     }

@@ -10,19 +10,19 @@ use crate::agent::TokenCounts;
 /// The state of a child.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChildState {
-    /// Waits for its turn.
+    /// Is waiting for its turn.
     Queued,
-    /// Works.
+    /// Is running.
     Running,
-    /// Works, and waits for the answer of a person.
+    /// Is running, and waits for the user's answer.
     Asking,
     /// Handed in a result that was accepted.
     Completed,
     /// Ended without an accepted result.
     Failed,
-    /// Was ended by its parent or by a person.
+    /// Was stopped by its parent or by the user.
     Aborted,
-    /// Ended because the requests cost as much as they may.
+    /// Ended because its budget was used up.
     OverBudget,
     /// Was never started.
     Skipped,
@@ -203,7 +203,7 @@ impl ChildChanges {
         };
         let (open, applied): (Vec<&ChangedFile>, Vec<&ChangedFile>) =
             self.files.iter().partition(|file| file.is_open());
-        // Writing to a text does not fail.
+        // Writing to a string cannot fail.
         if !applied.is_empty() {
             let _ = write!(text, "\nChanges in the project: {}", list(applied));
         }
@@ -243,7 +243,7 @@ pub fn report(results: &[ChildResult]) -> String {
         if !text.is_empty() {
             text.push_str("\n\n");
         }
-        // Writing to a text does not fail.
+        // Writing to a string cannot fail.
         let _ = write!(text, "## {} ({}): {}", result.id, result.agent, result.state.as_str());
         if let Some(limit) = result.limited {
             let _ = write!(text, " at its limit of {}", limit.as_str());

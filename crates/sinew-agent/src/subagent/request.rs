@@ -10,7 +10,7 @@ use sinew::base::{Error, Result};
 const TASKS: usize = 32;
 /// The maximum length of an id in bytes.
 const LONGEST_ID: usize = 48;
-/// Names that mean something else: sessions of their own, and requests beside a conversation.
+/// Reserved names: of the main session, and of requests outside of a conversation.
 const RESERVED: [&str; 4] = ["main", "title", "compact", "handoff"];
 
 /// A call of the `task` tool.
@@ -35,9 +35,9 @@ pub struct StartRequest {
     pub skills: Vec<String>,
     /// The JSON Schema of the results; overrides the schema of the agent.
     pub schema: Option<Value>,
-    /// Whether the call returns at once; `None` as the agent says.
+    /// Whether the call returns at once; `None` for the default of the agent.
     pub background: Option<bool>,
-    /// Whether each child works in a copy of the project; `None` as the agent says.
+    /// Whether each child works in a copy of the project; `None` for the default of the agent.
     pub isolated: Option<bool>,
 }
 
@@ -48,7 +48,7 @@ pub struct ResumeRequest {
     pub id: String,
     /// The next assignment.
     pub assignment: String,
-    /// Whether the call returns at once; `None` as the agent says.
+    /// Whether the call returns at once; `None` for the default of the agent.
     pub background: Option<bool>,
 }
 

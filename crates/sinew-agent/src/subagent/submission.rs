@@ -116,7 +116,7 @@ impl Submission {
 /// continues a conversation equals that of its parent.
 #[derive(Default)]
 pub struct SubmitResult {
-    /// The submission of the child; `None` in a session that is no child.
+    /// The submission of the child; `None` in a session that is not a child.
     pub submission: Option<Arc<Submission>>,
 }
 
@@ -154,7 +154,7 @@ impl Tool for SubmitResult {
     fn execute(&self, mut call: Call) -> Boxed<'_, Result<ToolOutput, ToolError>> {
         Box::pin(async move {
             let Some(submission) = &self.submission else {
-                return Ok(ToolOutput::error("Refused: this session is no subagent. Answer the user instead."));
+                return Ok(ToolOutput::error("Refused: this session is not a subagent. Answer the user instead."));
             };
             let result = call.arguments.get_mut("result").map(Value::take).unwrap_or_default();
             Ok(match submission.submit(result) {

@@ -145,7 +145,7 @@ fn agents_come_from_files_and_are_built_in() {
 }
 
 #[test]
-fn agents_of_other_programs_are_read_if_they_are_wanted() {
+fn agents_of_other_programs_are_read_if_enabled() {
     let theirs = "---\nname: theirs\ndescription: x\ncolor: red\nmodel: inherit\ntools: Read, Bash\n---\nBe quick.\n";
     let home = "---\nname: explore\ndescription: of the home directory\n---\n";
     let files = [("work/.claude/agents/a.md", theirs), ("home/.claude/agents/b.md", home)];
@@ -164,7 +164,7 @@ fn agents_of_other_programs_are_read_if_they_are_wanted() {
 }
 
 #[test]
-fn a_file_that_cannot_be_used_is_named_with_its_reason() {
+fn invalid_agent_files_are_reported_with_the_reason() {
     for (text, reason) in [
         ("no front matter", "name is missing"),
         ("---\nname: a\n---\n", "description is missing"),

@@ -92,7 +92,7 @@ fn plan_turns(store: &CheckpointStore, turns: Vec<Turn>, request: &UndoRequest) 
 /// Returns `NotFound` if nothing was undone, and otherwise the errors of [`plan_undo`].
 pub fn plan_redo(store: &CheckpointStore, mut history: History, request: &UndoRequest) -> Result<UndoPlan> {
     let Some(checkpoint) = history.redos.pop() else {
-        return Err(Error::new(ErrorCode::NotFound, "there is no undo to take back"));
+        return Err(Error::new(ErrorCode::NotFound, "there is no undo to redo"));
     };
     let options = RestoreOptions { spans: None, paths: request.paths.clone(), force: request.force.clone() };
     let plan = store.checkpoints()?.plan(&checkpoint, &options, &CancelToken::never());
@@ -130,7 +130,7 @@ fn name_jobs(plan: &mut Plan, turns: &[Turn]) {
         if let Action::Keep(reason) = &mut entry.action
             && reason.ends_with("since")
         {
-            *reason = format!("{reason}; background commands ran on after the turn: {}", jobs.join(", "));
+            *reason = format!("{reason}; background commands kept running after the turn: {}", jobs.join(", "));
         }
     }
 }

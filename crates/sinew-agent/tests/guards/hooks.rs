@@ -49,10 +49,10 @@ async fn hook_answers_allow_change_or_block_calls() {
     check("exit 2", block("Blocked by hook /h/hooks.json (exit 2)")).await;
     check("echo why >&2; exit 1", Err("it ended with exit code 1: why")).await;
     check("kill -9 $$", Err("it ended with a signal")).await;
-    check("echo '[]'", Err("its answer is JSON but no object")).await;
+    check("echo '[]'", Err("its answer is JSON, but not an object")).await;
     for garbage in ["echo nonsense", "echo '{\"block\":'", "printf '\\377\\376'", "echo '{} {}'"] {
         let error = verdict(&guard(garbage, json!({}))).await.unwrap_err();
-        assert!(error.starts_with("its answer is no JSON"), "{garbage}: {error}");
+        assert!(error.starts_with("its answer is not valid JSON"), "{garbage}: {error}");
     }
     for odd in ["{\"block\": \"yes\"}", "{\"blok\": true}", "{\"reason\": 1}"] {
         let error = verdict(&guard(&format!("echo '{odd}'"), json!({}))).await.unwrap_err();
@@ -125,7 +125,7 @@ async fn hook_entries_match_calls_by_tool_and_arguments() {
     let allows = guard("exit 1", json!({"onFailure": "allow"}));
     assert_eq!(verdict(&allows).await, Ok(Verdict::Allow));
     let missing = hooks(json!([{"event": "tool_call", "command": "./none"}])).remove(0);
-    assert!(verdict(&missing).await.unwrap_err().starts_with("cannot start /h/./none"));
+    assert!(verdict(&missing).await.unwrap_err().starts_with("failed to start /h/./none"));
 }
 
 #[tokio::test]

@@ -65,7 +65,7 @@ fn an_invalid_entry_does_not_affect_the_others() {
         ("none", "neither \"command\" nor \"url\""),
         ("text", "not an object"),
         ("a name", "is not a valid name"),
-        ("typed", "\"pigeon\" does not go with \"url\""),
+        ("typed", "\"pigeon\" cannot be used with \"url\""),
         ("args", "\"args\" is not a list of texts"),
     ] {
         assert!(matches!(of(name), Standing::Invalid(reason) if reason.contains(says)), "{name}: {:?}", of(name));
@@ -137,7 +137,7 @@ fn project_entries_use_secret_variables_only_in_env_and_headers() {
     assert!(matches!(one(Origin::User, url).0, Standing::Ready(_)));
     for origin in [Origin::User, Origin::Project, Origin::Flag] {
         let key = json!({"command": "x", "env": {"K": "${OPENAI_API_KEY}"}});
-        invalid(origin, key, "OPENAI_API_KEY holds the key of a provider");
+        invalid(origin, key, "OPENAI_API_KEY contains the key of a provider");
         invalid(origin, json!({"command": "${NOT_SET}"}), "the variable NOT_SET is not set");
     }
 }
@@ -148,7 +148,7 @@ fn only_user_entries_may_request_secrets() {
     assert!(ready(Origin::User, entry.clone()).secrets);
     let (standing, warnings) = one(Origin::Project, entry);
     assert!(matches!(standing, Standing::Ready(config) if !config.secrets));
-    assert!(warnings[0].contains("\"secrets\" counts in your own mcp.json alone"), "{warnings:?}");
+    assert!(warnings[0].contains("\"secrets\" only has an effect in your own mcp.json"), "{warnings:?}");
 }
 
 #[test]
@@ -170,7 +170,7 @@ fn entries_set_start_exposure_and_limits() {
     invalid(Origin::User, json!({"command": "x", "expose": "sometimes"}), "use auto, direct, deferred, off");
     invalid(Origin::User, json!({"command": "x", "timeout": "5s"}), "is not a number of milliseconds");
     let (_, warnings) = one(Origin::User, json!({"command": "x", "colour": "red", "sandbox": 1}));
-    assert_eq!(warnings, ["user.json: s: colour, sandbox: not known, and without effect"]);
+    assert_eq!(warnings, ["user.json: s: colour, sandbox: unknown and ignored"]);
 }
 
 #[test]
@@ -199,7 +199,7 @@ fn oauth_options_are_read_and_invalid_ones_reported() {
     ] {
         invalid(Origin::User, web(bad), says);
     }
-    invalid(Origin::User, json!({"command": "x", "oauth": {}}), "\"oauth\" goes with \"url\"");
+    invalid(Origin::User, json!({"command": "x", "oauth": {}}), "\"oauth\" requires \"url\"");
     // A project must not send a hidden value to a server of its choice.
     invalid(Origin::Project, web(json!({"clientSecret": "${GITHUB_TOKEN}"})), "GITHUB_TOKEN looks like a secret");
 }
@@ -223,8 +223,8 @@ fn unusable_entries_produce_warnings() {
     let reason = "the variable NOT_SET is not set; set it, or write ${NOT_SET:-default}";
     assert_eq!(warnings, [format!("MCP server \"s\" of user.json: Invalid server config: \"args\": {reason}")]);
     for (entry, says) in [
-        (json!({"command": "x", "env": {"T": "a ${env:TOKEN} b"}}), "${env:TOKEN} is not replaced; write ${NAME}"),
-        (json!({"command": "x", "args": ["$", "${", "${input:key}"]}), "${input:key} is not replaced"),
+        (json!({"command": "x", "env": {"T": "a ${env:TOKEN} b"}}), "${env:TOKEN} is not expanded; write ${NAME}"),
+        (json!({"command": "x", "args": ["$", "${", "${input:key}"]}), "${input:key} is not expanded"),
         (json!({"type": "sse", "url": "https://h/sse"}), "the transport \"sse\" is not supported"),
     ] {
         let (standing, warnings) = one(Origin::User, entry);
@@ -236,6 +236,6 @@ fn unusable_entries_produce_warnings() {
     assert_eq!(one(Origin::User, fine).1, [""; 0]);
     let servers = json!({"servers": {"s": {"command": "x"}}}).to_string();
     let read_as = |trusted| read(&[file(Origin::Project, trusted, &servers)], &variables()).warnings;
-    assert_eq!(read_as(true), ["project.json: \"servers\" is not read; name it \"mcpServers\" to use its servers"]);
+    assert_eq!(read_as(true), ["project.json: \"servers\" is ignored; rename it to \"mcpServers\" to use its servers"]);
     assert_eq!(read_as(false), [""; 0]);
 }

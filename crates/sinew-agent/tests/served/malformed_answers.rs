@@ -262,7 +262,7 @@ async fn skipped_events_are_reported_once_per_answer() {
                 told.push(message.clone());
             }
         }
-        let ends = "of the answer's events were no JSON and are left out, the first: {oops";
+        let ends = "of the answer's events were skipped because they are not JSON, the first: {oops";
         assert!(told.len() == 1 && told[0].ends_with(ends), "{api}: {told:?}");
     }
 }

@@ -25,9 +25,9 @@ use crate::models::Choice;
 pub(crate) struct ChildRights<'a> {
     pub(crate) parent: &'a OpenSession,
     pub(crate) definition: &'a AgentDefinition,
-    /// Nothing can be changed: the definition or the mode of the parent says so.
+    /// True if the child cannot change anything, because of its definition or the mode of its parent.
     pub(crate) is_read_only: bool,
-    /// The child may start children of its own.
+    /// True if the child may start children of its own.
     pub(crate) may_spawn: bool,
     /// The names of the only tools that it had before it was continued; `None` for a new child.
     pub(crate) only: Option<&'a [String]>,
@@ -64,7 +64,7 @@ impl App {
     /// Checks that children with these rights can be opened, before one is.
     ///
     /// # Errors
-    /// Returns an error if the definition names a tool that does not exist, or leaves none.
+    /// Returns an error if the definition names a tool that does not exist, or allows none.
     pub(crate) fn check_child(&self, rights: ChildRights<'_>) -> Result<(), Failure> {
         let mut session = self.store.unsaved();
         let before = conversation(&session, &self.startup.settings)?;
@@ -72,7 +72,7 @@ impl App {
         self.child_host(&mut session, &before, rights, &requester, None).map(drop)
     }
 
-    /// Opens the session of a child. It has the tools of its parent that its definition leaves, and the rules, hooks and
+    /// Opens the session of a child. It has the tools of its parent that its definition allows, and the rules, hooks and
     /// sandbox of its parent.
     ///
     /// # Errors
@@ -140,10 +140,10 @@ impl App {
         Ok(OpenChild { open: OpenSession { agent, host, servers: Mutex::new(servers), workplace }, gate })
     }
 
-    /// Creates the host of a child in its sandbox, with the tools that its rights leave.
+    /// Creates the host of a child in its sandbox, with the tools that its rights allow.
     ///
     /// # Errors
-    /// As of [`App::check_child`].
+    /// Returns the errors of [`App::check_child`].
     fn child_host(
         &self,
         session: &mut Session,
@@ -153,7 +153,7 @@ impl App {
         workplace: Option<&Workplace>,
     ) -> Result<ChildHost, Failure> {
         let ChildRights { definition, is_read_only, .. } = rights;
-        // A fork lists the tool that asks the user as its parent does, and cannot call it.
+        // Like its parent, a fork lists the tool that asks the user, but it cannot call the tool.
         let host = self.host(session, (!definition.is_fork()).then(|| Arc::clone(requester)), workplace);
         let mut is_enforced = false;
         if is_read_only {
@@ -176,7 +176,10 @@ impl App {
         };
         tools.retain(|tool| !is_read_only || may_plan(&**tool, is_enforced));
         if tools.is_empty() {
-            return Err(Failure::failed(format!("agent {}: it would have no tool", definition.name)));
+            return Err(Failure::failed(format!(
+                "agent {}: its definition allows none of the tools of its parent",
+                definition.name
+            )));
         }
         if rights.may_spawn && !definition.is_fork() {
             tools.extend(self.task_tool(Some((&requester.id, &definition.spawns))));
@@ -218,7 +221,7 @@ impl App {
         Err(Failure::failed(format!("agent {}: unknown MCP server {name:?}; known: {known}", definition.name)))
     }
 
-    /// Returns the tools of the parent that a definition leaves, without the list of tasks, which is the parent's.
+    /// Returns the tools of the parent that a definition allows, without the todo list, which belongs to the parent.
     fn child_tools(
         &self,
         rights: ChildRights<'_>,

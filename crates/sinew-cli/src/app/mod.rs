@@ -81,7 +81,7 @@ pub(crate) enum NoModel {
     /// The start fails.
     Fails,
     /// The program starts anyway, and the user configures a model later.
-    #[cfg_attr(windows, expect(dead_code, reason = "nobody sits down at a terminal there"))]
+    #[cfg_attr(windows, expect(dead_code, reason = "Windows has no interactive mode"))]
     Waits,
 }
 
@@ -217,7 +217,7 @@ impl App {
         if let Some(key) = before.models.get("default").filter(|key| **key != reached.model.key()) {
             match self.models.again(key).await {
                 Ok(found) => reached = found,
-                Err(reason) => warnings.push(format!("{key}: {reason}; {} answers instead", reached.model.key())),
+                Err(reason) => warnings.push(format!("{key}: {reason}; using {} instead", reached.model.key())),
             }
         }
         let thinking = match session.is_empty() {
@@ -271,7 +271,7 @@ impl App {
         loaded
     }
 
-    /// Returns the parts of an agent, without a list of tasks, undo, and a lane.
+    /// Returns the parts of an agent, without a todo list, undo or a lane.
     fn agent_parts(&self, session: Session, choice: Choice, system: Vec<String>, tools: Toolset) -> AgentParts {
         AgentParts {
             session,
@@ -292,7 +292,7 @@ impl App {
         }
     }
 
-    /// The settings of an agent, as the flags and settings of the user say.
+    /// Returns the settings of an agent, from the user's flags and settings.
     fn agent_settings(&self) -> AgentSettings {
         let Startup { args, environment, settings, .. } = &self.startup;
         let budget = args.run.max_cost.zip(self.models.meter());
@@ -392,7 +392,8 @@ impl App {
     ) -> Result<Arc<Loaded>, Failure> {
         // Settings, rules and hooks are only read at the start. A fault in the current files is reported.
         let faults = extensions::faults_now(&self.startup);
-        warnings.extend(faults.into_iter().map(|fault| format!("{fault}; what was read at the start stays in force")));
+        warnings
+            .extend(faults.into_iter().map(|fault| format!("{fault}; the version read at the start stays in effect")));
         let loaded = resources::load(&self.startup, &self.extensions, &self.context(agent), warnings).await?;
         let loaded = Arc::new(loaded);
         *self.resources.lock() = Arc::clone(&loaded);

@@ -44,7 +44,7 @@ impl Children {
 }
 
 impl App {
-    /// Returns the tool that starts children; none if the settings turn children off. `caller` is the id of the child
+    /// Returns the tool that starts children; `None` if the settings disable children. `caller` is the id of the child
     /// that uses it, with the names of the agents that it may start; `None` for the session itself.
     pub(super) fn task_tool(&self, caller: Option<(&str, &[String])>) -> Option<Arc<dyn Tool>> {
         if self.startup.settings.task.max_depth == 0 {
@@ -85,7 +85,7 @@ pub(super) fn session_agent(startup: &mut Startup) -> Result<Option<AgentDefinit
     let agent =
         definitions.get(name).map_err(|error| Failure::usage(error.message().replacen("task:", "--agent:", 1)))?;
     if agent.is_fork() {
-        return Err(Failure::usage("--agent fork: it continues a conversation, and there is none"));
+        return Err(Failure::usage("--agent fork: a fork continues a conversation, so it cannot start a session"));
     }
     let model = &mut startup.args.model;
     if model.pattern.is_none() && model.provider.is_none() && model.scope.is_none() {
@@ -110,7 +110,7 @@ impl TaskTool {
              its assignment and the context: name the files, the goal, and what the result must contain. Agents:",
         );
         for agent in &definitions.agents {
-            // Writing to a text does not fail.
+            // Writing to a string cannot fail.
             let _ = write!(description, "\n- {}: {}", agent.name, agent.description);
         }
         TaskTool { children, description, caller }

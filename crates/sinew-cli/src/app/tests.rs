@@ -78,7 +78,7 @@ async fn offered(flags: &[&str], excluded: &[&str]) -> Vec<(String, bool)> {
 }
 
 #[tokio::test]
-async fn tools_of_extensions_stand_behind_the_built_in_ones() {
+async fn tools_of_extensions_follow_the_built_in_ones() {
     let mine = |name: &str, brought: bool| (name.to_string(), brought);
     let all = offered(&[], &[]).await;
     assert_eq!((all.first(), all.last()), (Some(&mine("read", false)), Some(&mine("mine", true))));

@@ -86,7 +86,7 @@ impl App {
     }
 }
 
-/// The tools that the definition of an agent leaves.
+/// The tools that the definition of an agent allows.
 pub(super) struct Selection {
     only: Option<Vec<String>>,
     without: Vec<String>,
@@ -104,7 +104,7 @@ impl Selection {
         Ok(Selection { only, without: resolved(&definition.disallowed_tools).map_err(wrong)? })
     }
 
-    /// Returns true if the definition leaves a tool.
+    /// Returns true if the definition allows a tool.
     pub(super) fn has(&self, tool: &str) -> bool {
         self.only.as_ref().is_none_or(|only| is_named(only, tool)) && !is_named(&self.without, tool)
     }
@@ -114,7 +114,7 @@ impl Selection {
 /// tools that begin like it.
 fn resolve(name: &str, known: &[String]) -> Result<String, String> {
     let pattern = [name.to_string()];
-    // A server may tell its tools later.
+    // The tools of a server may not be known yet.
     if known.iter().any(|tool| is_named(&pattern, tool)) || name.starts_with("mcp_") {
         return Ok(name.to_string());
     }
@@ -150,8 +150,8 @@ pub(crate) fn enforces_writes(confinement: &Arc<Confinement>) -> bool {
     confinement.sandbox().is_ok_and(|sandbox| sandbox.status().write.held > Enforcement::Advisory)
 }
 
-/// Returns true if plan mode offers a tool: one that changes nothing or, where the kernel keeps programs from writing, one that runs
-/// programs. Nobody knows what a tool of a server changes, whatever the server says.
+/// Returns true if plan mode offers a tool: one that changes nothing or, if the kernel keeps programs from writing, one
+/// that runs programs. Tools of servers are not offered, because what a server says about their effects is not reliable.
 pub(crate) fn may_plan(tool: &dyn Tool, is_enforced: bool) -> bool {
     let semantics = tool.semantics();
     let is_foreign = tool.name() == SEARCH_TOOL || tool.name().starts_with("mcp_");

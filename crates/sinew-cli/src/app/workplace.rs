@@ -7,7 +7,7 @@ use std::sync::Arc;
 use sinew::view::IsolatedView;
 use sinew_permissions::Views;
 
-/// A copy of the project in which a child works. Permission rules about the project hold in it while this exists.
+/// A copy of the project in which a child works. Permission rules about the project apply in it while this exists.
 pub(crate) struct Workplace {
     /// The working directory.
     pub(crate) cwd: PathBuf,
@@ -21,7 +21,7 @@ pub(crate) struct Workplace {
 }
 
 impl Workplace {
-    /// Returns the workplace in a view, in the directory that stands for `cwd`.
+    /// Returns the workplace in a view, in the directory that corresponds to `cwd`.
     pub(super) fn new(view: &IsolatedView, cwd: &Path, views: Arc<Views>) -> Workplace {
         let cwd = cwd.canonicalize().unwrap_or_else(|_| cwd.to_path_buf());
         views.add(view.path(), view.root());

@@ -28,7 +28,7 @@ _sinew() {
 
 const ZSH_HEAD: &str = "\
 #compdef sinew
-# Completion of sinew for zsh. In ~/.zshrc behind compinit: eval \"$(sinew completions zsh)\"
+# Completion of sinew for zsh. In ~/.zshrc after compinit: eval \"$(sinew completions zsh)\"
 _sinew() {
 ";
 

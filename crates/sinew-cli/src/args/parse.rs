@@ -143,7 +143,7 @@ fn check(args: &Args) -> Result<(), String> {
                 Mode::Acp => "the editor sends prompts",
                 _ => "send {\"type\":\"prompt\",\"message\":…} on standard input",
             };
-            Err(format!("--mode {} takes no {what} ({word}): {way}", mode.as_str()))
+            Err(format!("--mode {} does not accept a {what} ({word}): {way}", mode.as_str()))
         }
     }
 }

@@ -14,7 +14,7 @@ fn read(line: &str) -> Args {
 }
 
 #[test]
-fn wrong_lines_say_what_is_wrong() {
+fn errors_name_the_mistake_and_the_remedy() {
     refused("--modle x", "unknown flag --modle; did you mean --model?");
     refused("--contineu", "did you mean --continue?");
     refused("--xyzzyplugh", "see sinew --help");
@@ -24,8 +24,8 @@ fn wrong_lines_say_what_is_wrong() {
     refused("--model --print", "--model needs a value");
     refused("--max-turns many", "--max-turns needs a whole number, not \"many\"");
     refused("--mode xml", "unknown mode");
-    refused("--mode rpc @file", "--mode rpc takes no file (@file): send");
-    refused("--mode rpc hello", "--mode rpc takes no message (hello): send");
+    refused("--mode rpc @file", "--mode rpc does not accept a file (@file): send");
+    refused("--mode rpc hello", "--mode rpc does not accept a message (hello): send");
     refused("--theme a", "--theme is not available yet");
     refused("-e a", "--extension is not available yet");
     refused("--thinking loud", "unknown level");

@@ -17,8 +17,8 @@ sinew config: show and change settings
 
 Usage:
   sinew config get                show the value of every setting, as JSON
-  sinew config get KEY            show one, or all below it: compaction, compaction.enabled
-  sinew config set KEY VALUE      change your settings; the comments of the file stay
+  sinew config get KEY            show one setting, or a section: compaction.enabled, compaction
+  sinew config set KEY VALUE      change your settings; comments in the file are kept
   sinew config unset KEY          reset a setting to its default
   sinew config list               list every setting with type, default and meaning
   sinew config path               show the file of your settings
@@ -28,9 +28,9 @@ Examples:
   sinew config set bash.timeoutSeconds 300
   sinew config set tools '[\"read\", \"grep\", \"find\"]'
 
-A VALUE is JSON; anything else is taken as text. Of the defaults, your settings, .sinew/settings.json of the project,
-variables such as SINEW_MODEL, and flags, the later one counts. A setting of a project that starts programs counts
-once you trust the project.
+VALUE is JSON; anything else is stored as text. Values are merged in this order, and the last one wins: the defaults,
+your settings, .sinew/settings.json of the project, variables such as SINEW_MODEL, and flags. Project settings that can
+start programs are ignored until you trust the project.
 ";
 
 /// Runs the command that the words after `config` name.

@@ -20,7 +20,7 @@ sinew doctor: check this machine, the settings and the sandbox
 
 Usage:
   sinew doctor [--output json]
-  sinew doctor --sandbox workspace      check another sandbox than that of the settings
+  sinew doctor --sandbox workspace      check this sandbox instead of the configured one
 
 Each line is ok, a note, or a problem. The exit code is 1 if there is a problem.
 ";

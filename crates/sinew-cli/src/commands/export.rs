@@ -26,7 +26,7 @@ pub(super) fn run(startup: &Startup, warnings: &[String], source: &str) -> Resul
         [to] => Some(Path::new(to)),
         [_, more, ..] => {
             let message =
-                format!("--export IN [OUT]: \"{more}\" is one word too many; a path with blanks goes in quotes");
+                format!("--export IN [OUT]: unexpected argument \"{more}\"; put a path with spaces in quotes");
             return Err(Failure::usage(message));
         }
     };

@@ -13,19 +13,20 @@ use crate::output::{print, warn};
 use crate::startup::Startup;
 
 pub(super) const HELP: &str = "\
-sinew index: the indexes by which searches of large work trees are fast
+sinew index: show and delete the search indexes of large work trees
 
 Usage:
-  sinew index status [--output json]    the indexes on disk, those that were used last first
-  sinew index remove [FOLDER]           delete that of a folder; without one, that of the work tree here
-  sinew index prune [--dry-run]         delete those whose folder is gone or that nobody used for 30 days
+  sinew index status [--output json]    list the indexes on disk, the last used first
+  sinew index remove [FOLDER]           delete the index of a folder; default: this work tree
+  sinew index prune [--dry-run]         delete indexes of missing folders, and those unused for 30 days
 
-A line of the status is: size, last use, folder. Nobody has to do any of this: an index is made at the second search of
-a tree of 5,000 files or 32 MB, follows each change, and is deleted when nobody used it for 30 days, when its folder is
-gone for 7, or when all together have over 8 GiB. One that is deleted is made anew when it pays again. One in use stays.
+A line of the status is: size, last use, folder. You never need these commands: Sinew creates an index at the second
+search of a tree of 5,000 files or 32 MB, updates it with each change, and deletes it when it was unused for 30 days,
+when its folder was missing for 7 days, or when all indexes together exceed 8 GiB. A deleted index is created again when
+it is useful. An index that is in use is never deleted.
 
-The setting search.index \"off\" makes searches walk. Indexes lie in ~/.cache/sinew/index, or below
-SINEW_HOME, and hold nothing of ignored files.
+Set search.index to \"off\" to search without indexes. Indexes are in ~/.cache/sinew/index, or below SINEW_HOME, and
+contain nothing from ignored files.
 ";
 
 /// Runs the command that the words after `index` name; returns `None` if they are a prompt.
@@ -65,7 +66,7 @@ fn status(startup: &Startup) -> Result<u8, Failure> {
         out.push_str("No indexes found\n");
     } else {
         let bytes = stored.iter().map(|index| index.bytes).sum();
-        let _ = writeln!(out, "{}  in all", size(bytes));
+        let _ = writeln!(out, "{}  total", size(bytes));
     }
     print(&out)
 }
@@ -99,7 +100,7 @@ fn prune(startup: &Startup) -> Result<u8, Failure> {
 }
 
 fn line(index: &StoredIndex) -> String {
-    let root = index.root.as_ref().map_or_else(|| "of no known folder".into(), |root| root.display().to_string());
+    let root = index.root.as_ref().map_or_else(|| "(unknown folder)".into(), |root| root.display().to_string());
     let gone = if index.is_root_gone { "  (gone)" } else { "" };
     format!("{}  {}  {root}{gone}", size(index.bytes), &used(index)[..16])
 }
@@ -114,7 +115,7 @@ fn used(index: &StoredIndex) -> String {
     iso(i64::try_from(since.as_millis()).unwrap_or_default())
 }
 
-#[allow(clippy::cast_precision_loss, reason = "one digit behind the point is shown")]
+#[allow(clippy::cast_precision_loss, reason = "one decimal is shown")]
 fn size(bytes: u64) -> String {
     format!("{:8.1} MB", bytes as f64 / 1e6)
 }

@@ -20,18 +20,18 @@ use crate::sys::signals;
 use crate::terminal_line::line;
 
 pub(super) const HELP: &str = "\
-sinew login, sinew logout: keys and logins
+sinew login, sinew logout: store and remove API keys and logins
 
 Usage:
-  sinew login [PROVIDER]      log in where the provider has a login, else store a key that you paste
+  sinew login [PROVIDER]      sign in, or store an API key if the provider has no login
   sinew logout [PROVIDER]     remove the stored key or login
 
 Examples:
-  sinew login anthropic               asks for the key; what you type is not shown
+  sinew login anthropic               asks for the key, and does not show what you type
   pass show openai | sinew login openai
 
-Keys and logins are stored in ~/.sinew/agent/auth.json, which only you can read, and count before variables such as
-OPENAI_API_KEY. A provider has a login where models.json says so with an oauth block: authorizeUrl for a browser,
+Keys and logins are stored in ~/.sinew/agent/auth.json, which only you can read. They take precedence over variables
+such as OPENAI_API_KEY. A provider supports logins if models.json has an oauth block for it: authorizeUrl for a browser,
 deviceUrl for a code.
 ";
 
@@ -97,7 +97,7 @@ async fn login(
             tell(&format!("Open this URL in a browser to sign in to {id}:\n\n  {}\n", login.url()));
             let pasted = match environment.stdin {
                 true => {
-                    tell("Where the browser runs on another machine, paste the address that it ends at:");
+                    tell("If the browser runs on another machine, paste the URL of the page it ends on:");
                     Some(line())
                 }
                 false => None,
@@ -182,10 +182,10 @@ async fn asked<'a>(
     }
     for (index, entry) in all.iter().enumerate() {
         let how = if login_kind(entry).is_some() { "login" } else { "key" };
-        let has = if models.has_key(&entry.id) && !entry.keyless { ", there is one" } else { "" };
+        let has = if models.has_key(&entry.id) && !entry.keyless { ", already set" } else { "" };
         tell(&format!("{:3}  {} ({how}{has})", index + 1, entry.id));
     }
-    tell("Which provider? Its number or name:");
+    tell("Which provider? Enter its number or name:");
     let answer = line().await.ok().flatten().unwrap_or_default();
     let answer = answer.trim();
     match answer.parse::<usize>().ok().and_then(|number| all.get(number.checked_sub(1)?)) {
@@ -216,11 +216,11 @@ async fn key(environment: &Environment, id: &str) -> Result<String, Failure> {
 pub(crate) fn checked_key(text: &str) -> Result<&str, &'static str> {
     let key = text.trim();
     if key.is_empty() {
-        return Err("no key was given");
+        return Err("no key was entered");
     }
     // The characters that a header can contain; auth.json would interpret a leading `!` as a command.
     if !key.bytes().all(|byte| byte.is_ascii_graphic()) || key.starts_with('!') {
-        return Err("not a valid key: a key is one word of letters, digits and signs");
+        return Err("not a valid key: a key is one word of letters, digits and punctuation");
     }
     Ok(key)
 }

@@ -12,29 +12,27 @@ use crate::sessions::{SessionFolders, resolve_any};
 use crate::startup::Startup;
 
 pub(super) const HELP: &str = "\
-sinew sessions: list and tidy up earlier conversations
+sinew sessions: list and delete earlier conversations
 
 Usage:
-  sinew sessions list [--all] [--session-dir DIR]      the sessions of this folder, newest first
-  sinew sessions rm ID…                                remove sessions and their files for good
-  sinew sessions gc [--dry-run] [--session-dir DIR]    remove pictures that no session names
+  sinew sessions list [--all] [--session-dir DIR]      list the sessions of this folder, newest first
+  sinew sessions rm ID…                                delete sessions and their files permanently
+  sinew sessions gc [--dry-run] [--session-dir DIR]    delete images that no session uses
 
-A line of the list is: id, when it was last written, title. With --all it is of every folder, and empty sessions are
-shown too.
+A line of the list is: id, time of the last change, title. --all lists the sessions of every folder, and empty ones.
 
 To continue a session:
-  sinew -p --continue \"message\"       the last one of this terminal, else of this folder
-  sinew -p --resume 1f9d \"message\"    the one whose id begins or ends so
-  sinew -p --fork 1f9d \"message\"      a copy of it; also of one from another folder, or in use
+  sinew -p --continue \"message\"       continue the last session of this terminal or folder
+  sinew -p --resume 1f9d \"message\"    continue the session whose id begins or ends with 1f9d
+  sinew -p --fork 1f9d \"message\"      continue a copy, even if the session is in use or from another folder
 
-To read one in a browser, or to share it:
-  sinew --export 1f9d [page.html]     one HTML file without scripts; values of secrets are hidden in it
+To read a session in a browser, or to share it:
+  sinew --export 1f9d [page.html]     write one HTML file without scripts; secret values are masked
 
-A session is one file of JSON lines in ~/.sinew/agent/sessions, in a folder named after the one it works in. It is only
-ever added to: a branch that was left is still in it. Large pictures lie beside, in ~/.sinew/agent/blobs; rm leaves
-them there, and gc removes those that no session names. gc looks at every folder in which a session was kept.
---session-dir DIR is a folder whose files are sessions themselves, for one call; the setting sessionDir is the same for
-all.
+A session is a file of JSON lines in ~/.sinew/agent/sessions, in a subfolder for each working directory. Entries are
+only appended, so earlier branches stay in the file. Large images are stored in ~/.sinew/agent/blobs: rm keeps them, and
+gc deletes those that no session uses. gc checks every folder in which a session was stored. For one command,
+--session-dir DIR uses a folder that directly contains session files; the setting sessionDir does the same permanently.
 ";
 
 /// Runs the command that the words after `sessions` name; returns `None` if they are a prompt.

@@ -23,7 +23,7 @@ sinew undo: undo the file changes of the last turn of a session
 
 Usage:
   sinew undo [SESSION]         show what would change, and undo it
-  sinew undo redo [SESSION]    make the changes again that the last undo undid
+  sinew undo redo [SESSION]    redo the changes of the last undo
   sinew undo gc                remove old checkpoints until all limits are met
 
 Options:
@@ -32,14 +32,14 @@ Options:
   --usage                      print the size of the checkpoints
 
 SESSION is the first or last characters of an id; the default is the last session of this terminal or directory. At a
-terminal the command asks before it changes anything. In a session, use /undo and /redo, which also take a number of
+terminal the command asks before it changes anything. In a session, use /undo and /redo, which also accept a number of
 turns and a selection of files.
 
 A turn includes all changes of its tools: edits, commands, background commands and hooks. Files that changed after the
 turn are kept. Nothing inside a repository's .git is changed; the list names the command that moves a branch back.
 
 Checkpoints are in ~/.sinew/agent/checkpoints, outside of your project: at most 512 MB for a session, 2 GB for a
-directory and 4 GB in all. The setting checkpoint.enabled turns them off.
+directory and 4 GB in total. Set checkpoint.enabled to false to disable them.
 ";
 
 /// Runs the command that the words after `undo` name.
@@ -141,7 +141,7 @@ fn collect(store: &CheckpointStore) -> Result<u8, Failure> {
     print(&format!("removed {count} checkpoints, {freed:.1} MB\n"))
 }
 
-#[allow(clippy::cast_precision_loss, reason = "one digit behind the point is shown")]
+#[allow(clippy::cast_precision_loss, reason = "one decimal is shown")]
 fn megabytes(bytes: u64) -> f64 {
     bytes as f64 / 1e6
 }

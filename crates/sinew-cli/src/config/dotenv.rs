@@ -14,7 +14,7 @@ pub(crate) struct Variables {
 /// Reads a file. A missing file has no variables; pipes and devices are not opened.
 pub(crate) fn read(path: &Path) -> Variables {
     let warn = |reason: &str| Variables {
-        warnings: vec![format!("{}: {reason}; nothing of it is used", path.display())],
+        warnings: vec![format!("{}: {reason}; the file is ignored", path.display())],
         ..Variables::default()
     };
     match read_text(path) {
@@ -51,15 +51,15 @@ fn pair(line: &str) -> Result<(String, String), &'static str> {
         Some(rest) if rest.starts_with([' ', '\t']) => rest.trim_start(),
         _ => line,
     };
-    let (name, value) = line.split_once('=').ok_or("no = in it")?;
+    let (name, value) = line.split_once('=').ok_or("missing =")?;
     let name = name.trim_end();
     let letters = |byte: u8| byte == b'_' || byte.is_ascii_alphanumeric();
     if name.is_empty() || !name.bytes().all(letters) || name.starts_with(|c: char| c.is_ascii_digit()) {
-        return Err("not the name of a variable");
+        return Err("invalid variable name");
     }
     let value = unquote(value.trim())?;
     if value.contains('\0') {
-        return Err("a NUL character in the value");
+        return Err("the value contains a NUL character");
     }
     Ok((name.to_string(), value))
 }
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_read_as_people_write_them() {
+    fn blanks_quotes_comments_and_export_are_parsed() {
         check("A=1\nB = 2 \nexport C=3\nexport\tD=4", &[("A", "1"), ("B", "2"), ("C", "3"), ("D", "4")], &[]);
         check("\u{feff}A=1\r\nB=2\r\n", &[("A", "1"), ("B", "2")], &[]);
         check("# A=1\n\n  # B\nC=a#b # c\nexported=1", &[("C", "a#b"), ("exported", "1")], &[]);
@@ -122,12 +122,12 @@ mod tests {
     }
 
     #[test]
-    fn lines_that_cannot_be_used_are_named_without_their_text() {
-        check("secret", &[], &[".env:1: no = in it; the line is skipped"]);
+    fn warnings_about_lines_do_not_show_their_text() {
+        check("secret", &[], &[".env:1: missing =; the line is skipped"]);
         for line in ["=x", "1A=x", "A B=x", "A-B=x", "Ä=x", "A\0=x"] {
-            check(line, &[], &[".env:1: not the name of a variable; the line is skipped"]);
+            check(line, &[], &[".env:1: invalid variable name; the line is skipped"]);
         }
-        check("\nA=x\0y", &[], &[".env:2: a NUL character in the value; the line is skipped"]);
+        check("\nA=x\0y", &[], &[".env:2: the value contains a NUL character; the line is skipped"]);
         check(
             "A=\"x\nB='y",
             &[],
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn files_that_are_none_or_too_large_are_named() {
+    fn missing_and_unusable_files_are_told_apart() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(".env");
         assert_eq!(read(&path), Variables::default());
@@ -151,8 +151,8 @@ mod tests {
             assert_eq!(found.pairs, []);
             found.warnings.concat()
         };
-        assert!(warned(&vec![b'A'; 10 << 20]).ends_with("it is larger than 1 MB; nothing of it is used"));
-        assert!(warned(b"A=\xff\n").ends_with("it is not valid UTF-8; nothing of it is used"));
+        assert!(warned(&vec![b'A'; 10 << 20]).ends_with("it is larger than 1 MB; the file is ignored"));
+        assert!(warned(b"A=\xff\n").ends_with("it is not valid UTF-8; the file is ignored"));
         std::fs::remove_file(&path).unwrap();
         std::fs::create_dir(&path).unwrap();
         assert!(read(&path).warnings.concat().contains("it is a directory"));

@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn who_gets_colours_is_the_users_to_say() {
+    fn variables_decide_about_colours() {
         colours(&[], true, false);
         colours(&[("TERM", "dumb")], false, false);
         colours(&[("NO_COLOR", "1")], false, false);
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_sets_what_is_unset_or_empty() {
+    fn a_file_only_sets_unset_or_empty_variables() {
         let mut environment = environment(&[("A", "set"), ("B", "")]);
         let file = ["A", "B", "C"].map(|name| (name.to_string(), "file".to_string()));
         environment.add(file.to_vec());
@@ -142,6 +142,6 @@ mod tests {
             [Some("set"), Some("file"), Some("file"), None]
         );
         assert_eq!(environment.os("B"), Some("file".into()));
-        assert_eq!(environment.variables().len(), 2, "commands get none of it");
+        assert_eq!(environment.variables().len(), 2, "commands do not inherit it");
     }
 }

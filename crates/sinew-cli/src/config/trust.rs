@@ -85,7 +85,7 @@ impl Trust {
         }
         let since = if self.is_changed { " since its files changed" } else { "" };
         Some(format!(
-            "this project is not trusted{since}: {} not used; /trust decides, --trust uses them for this run, --no-trust ends this warning",
+            "this project is not trusted{since}; ignored: {}. Decide with /trust, use them for this run with --trust, or hide this warning with --no-trust",
             unused.join(", ")
         ))
     }

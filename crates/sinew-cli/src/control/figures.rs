@@ -70,9 +70,9 @@ pub(super) fn context(control: &Control) -> Result<String, ControlError> {
     let parts = [("system", system), ("tools", tools), ("files", files), ("messages", messages)];
     rows.extend(parts.map(|(name, count)| (name, format!("about {count} tokens"))));
     if let Some(ServersTokens { search, servers }) = &stats.servers {
-        rows.push(("servers", format!("about {search} tokens in front for the search of tools")));
+        rows.push(("servers", format!("about {search} tokens in the prefix for tool search")));
         rows.extend(servers.iter().map(|ServerTokens { server, front, loaded, saved }| {
-            ("", format!("{server}: about {front} in front, {loaded} loaded, {saved} saved"))
+            ("", format!("{server}: about {front} in the prefix, {loaded} loaded, {saved} saved"))
         }));
     }
     rows.extend(open.host.confinement().iter().flat_map(|confinement| promises(confinement)));

@@ -69,7 +69,7 @@ fn standing(entry: &Entry, state: Option<&ServerState>) -> (&'static str, Option
         },
         Standing::Disabled => ("disabled", None),
         Standing::Untrusted => ("untrusted", Some("its project is not trusted".to_string())),
-        Standing::Shadowed(by) => ("shadowed", Some(format!("{} names it first", by.display()))),
+        Standing::Shadowed(by) => ("shadowed", Some(format!("{} defines it first", by.display()))),
         Standing::Invalid(reason) => ("invalid", Some(reason.clone())),
     }
 }
@@ -202,7 +202,9 @@ pub(crate) async fn run(control: &Control, words: &str, waits: bool) -> Result<S
             (format!("\"{name}\" has {count} tools."), warnings)
         }
         [command, ..] if now => {
-            return Err(Failure::usage(format!("/mcp {command}: {NOW} goes with enable, disable and reload")).into());
+            return Err(
+                Failure::usage(format!("/mcp {command}: {NOW} only works with enable, disable and reload")).into()
+            );
         }
         ["login", name] if waits => {
             return Ok(match login(app, name).await? {

@@ -22,7 +22,7 @@ pub(crate) struct Message {
 }
 
 /// A prompt that was accepted, and whose run has not begun.
-#[must_use = "nothing runs until somebody waits for it"]
+#[must_use = "nothing runs until this is awaited"]
 pub(crate) struct Submission<'a> {
     open: &'a OpenSession,
     accepted: Option<AcceptedPrompt<'a>>,
@@ -101,8 +101,9 @@ impl Control {
         let context = self.app.context(&open.agent);
         let mut pictures = Vec::with_capacity(images.len());
         for (at, image) in images.iter().enumerate() {
-            let bytes =
-                STANDARD.decode(&image.data).map_err(|error| format!("images/{at}: data is no base64: {error}"))?;
+            let bytes = STANDARD
+                .decode(&image.data)
+                .map_err(|error| format!("images/{at}: data is not valid base64: {error}"))?;
             pictures.push(attacher.image(&bytes).map_err(|reason| format!("images/{at}: {reason}"))?);
         }
         let reading = Reading {

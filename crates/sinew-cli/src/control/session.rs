@@ -128,7 +128,7 @@ impl Control {
         let open = self.session();
         if open.agent.session().path().is_none() {
             return Err(
-                "Handoff failed: this session is kept in memory only, and the new one would lie beside its file".into(),
+                "Handoff failed: this session is only kept in memory, and a handoff needs a session file".into()
             );
         }
         if open.agent.may_switch("new", None).await.cancelled {
@@ -152,10 +152,10 @@ impl Control {
             return Err("Agent is already processing: wait until it is done, or abort it".into());
         }
         let folder = folder.canonicalize().ok().filter(|path| path.is_dir());
-        let folder = folder.ok_or("there is no such folder")?;
+        let folder = folder.ok_or("the folder does not exist")?;
         let sessions = self.app.store.sessions();
-        let sessions =
-            sessions.ok_or("sessionDir keeps the sessions of all folders: there is no other place to move to")?;
+        let sessions = sessions
+            .ok_or("sessionDir stores the sessions of all folders together, so there is nowhere to move this one")?;
         open.agent.session().move_to(sessions, &folder)?;
         Ok(folder)
     }

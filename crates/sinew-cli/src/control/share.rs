@@ -51,7 +51,7 @@ impl Control {
             () = cancelled(&cancel) => {
                 // Also stops the programs that the shell started.
                 let _ = group.map(|group| rustix::process::kill_process_group(group, rustix::process::Signal::KILL));
-                return Err("sharing was ended: nothing more is published".into());
+                return Err("sharing was cancelled".into());
             }
         };
         drop(running);
@@ -62,7 +62,7 @@ impl Control {
         };
         match (output.status.success(), last(&output.stdout)) {
             (true, link) if !link.is_empty() => Ok(link),
-            (true, _) => Err(format!("`{command}` told no link").into()),
+            (true, _) => Err(format!("`{command}` printed no link").into()),
             (false, _) if output.status.code() == Some(127) => {
                 Err(format!("`{command}` was not found: set share.command, or use /export").into())
             }

@@ -24,7 +24,7 @@ pub(super) fn add(startup: &Startup, name: &str) -> Result<u8, Failure> {
     change(&path, |servers| {
         if member(servers, name).is_some() {
             return Err(format!(
-                "Server \"{name}\" already exists in {}; sinew mcp remove {name} takes it out",
+                "Server \"{name}\" already exists in {}; remove it with sinew mcp remove {name}",
                 path.display()
             ));
         }
@@ -88,7 +88,9 @@ fn holder(startup: &Startup, entries: &Entries, command: &str, name: &str) -> Re
     let entry = find(entries, command, name)?;
     match entry.origin {
         Origin::Flag | Origin::Project | Origin::User => Ok(entry.file.clone()),
-        Origin::Client => Err(Failure::failed(format!("Server \"{name}\" came with the session; no file names it."))),
+        Origin::Client => {
+            Err(Failure::failed(format!("Server \"{name}\" was added by the client of the session; it is in no file.")))
+        }
     }
 }
 
@@ -184,7 +186,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn comments_and_order_stay_035() {
+    fn changes_keep_comments_and_order() {
         let text = "\u{feff}// mine\n{\n  \"mcpServers\": {\n    // the first\n    \"a.b\": {\"command\": \"x\"}, // here\n    \"c\": {\"command\": \"y\"}\n  }\n}\n";
         let added = edited(text, |servers| {
             servers.append("d", CstInputValue::Object(vec![("command".into(), CstInputValue::String("z".into()))]));
@@ -203,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_none_is_left_alone_035() {
+    fn invalid_files_are_not_changed() {
         for bad in ["{", "[]", "{\"mcpServers\": 7}"] {
             assert!(edited(bad, |_| Ok(())).is_err(), "{bad}");
         }

@@ -18,7 +18,7 @@ pub(super) fn list(startup: &Startup, entries: &Entries) -> Result<u8, Failure> 
         return print(&format!("{:#}\n", json!(list)));
     }
     if entries.list.is_empty() {
-        return print("No MCP servers. sinew mcp add NAME -- COMMAND adds one; sinew mcp tells more\n");
+        return print("No MCP servers. sinew mcp add NAME -- COMMAND adds one; sinew mcp lists all commands\n");
     }
     let mut out = String::new();
     for entry in &entries.list {
@@ -80,7 +80,7 @@ pub(super) fn get(startup: &Startup, entries: &Entries, name: &str) -> Result<u8
 fn protocol(era: Era) -> &'static str {
     match era {
         Era::Modern => "2026-07-28",
-        Era::Legacy => "2025-11-25 or before",
+        Era::Legacy => "2025-11-25 or earlier",
     }
 }
 
@@ -113,7 +113,7 @@ fn state(entry: &Entry, cache: &Cache) -> (String, String) {
         },
         Standing::Disabled => ("disabled", format!("run sinew mcp enable {} to enable it", entry.name)),
         Standing::Untrusted => ("untrusted", "the project is not trusted; --trust uses it for one run".to_string()),
-        Standing::Shadowed(by) => ("shadowed", format!("{} names a server like this first", short(by))),
+        Standing::Shadowed(by) => ("shadowed", format!("{} defines a server with this name first", short(by))),
         Standing::Invalid(reason) => ("invalid", reason.clone()),
     };
     (state.to_string(), about)

@@ -66,7 +66,7 @@ async fn log_in(manager: &Arc<Manager>, name: &str, stdin: bool) -> Result<u8, F
         login.url()
     ));
     let pasted = stdin.then(|| {
-        tell("Where the browser runs on another machine, paste the address that it ends at:");
+        tell("If the browser runs on another machine, paste the URL of the page it ends on:");
         line()
     });
     let pasted = async {

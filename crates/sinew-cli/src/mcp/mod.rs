@@ -45,7 +45,7 @@ Usage:
 Options:
   --env NAME=VALUE       with add: environment variable of the program; can be repeated
   --header 'NAME: VALUE' with add --url: header of each request; can be repeated
-  --url URL              with login and logout: a server that is in no file, for example one of an editor
+  --url URL              with login and logout: a server that is not in a file, for example one of an editor
   --project              write to .sinew/mcp.json of this project instead of ~/.sinew/agent/mcp.json
   --output json          with list and get: print JSON
   --root DIR             with serve: offer files below this directory; default: the working directory; can be repeated
@@ -59,11 +59,11 @@ Examples:
   sinew mcp add tracker --url https://mcp.example.com/mcp --header 'Authorization: Bearer ${TRACKER_TOKEN}'
   sinew mcp test files
 
-Files; if several name the same server, the first one wins: --mcp-config PATH, .sinew/mcp.json and .mcp.json of a
-project that you trust, ~/.sinew/agent/mcp.json. Comments are allowed, and commands keep them. ${NAME} is replaced by an
-environment variable, ${NAME:-x} has a default. --no-mcp uses no servers.
+Servers are read from these files; if several define the same server, the first one wins: --mcp-config PATH,
+.sinew/mcp.json and .mcp.json of a project that you trust, ~/.sinew/agent/mcp.json. Comments are allowed, and commands
+keep them. ${NAME} is replaced by an environment variable; ${NAME:-x} has a default. --no-mcp disables all servers.
 
-A known server is started by the first call to one of its tools. Models find tools with tool_search. Tool names are
+A known server is started by the first call to one of its tools. Models find tools with tool_search. Tools are named
 mcp_SERVER_TOOL, also in permissions: --deny 'mcp_tracker_*'.
 ";
 
@@ -81,7 +81,7 @@ pub(crate) fn run(startup: &Startup, warnings: &[String], words: &[&str]) -> Res
             ("--", mcp.command.is_some()),
         ];
         if let Some((flag, _)) = given.iter().find(|(_, given)| *given) {
-            return Err(Failure::usage(format!("sinew mcp: {flag} goes with add: sinew mcp add NAME …")));
+            return Err(Failure::usage(format!("sinew mcp: {flag} only works with add: sinew mcp add NAME …")));
         }
     }
     match *words {
@@ -102,10 +102,10 @@ pub(crate) fn run(startup: &Startup, warnings: &[String], words: &[&str]) -> Res
             Err(Failure::usage(format!("sinew mcp {command} needs a name: sinew mcp {command} NAME")))
         }
         ["add", _, other, ..] => Err(Failure::usage(format!(
-            "sinew mcp add: {other:?} is too much; the program goes behind --: sinew mcp add NAME -- COMMAND ARG…"
+            "sinew mcp add: unexpected argument {other:?}; put the program after --: sinew mcp add NAME -- COMMAND ARG…"
         ))),
         [command @ ("list" | "get" | "remove" | "rm" | "enable" | "disable" | "test" | "login" | "logout"), ..] => {
-            Err(Failure::usage(format!("sinew mcp {command}: too many words; see sinew mcp")))
+            Err(Failure::usage(format!("sinew mcp {command}: too many arguments; see sinew mcp")))
         }
         [other, ..] => Err(Failure::usage(format!("sinew mcp {other}: unknown command; use {COMMANDS}"))),
     }

@@ -57,7 +57,7 @@ pub(crate) fn entries(startup: &Startup, keys: &[String]) -> Result<Entries, Fai
         match read_text(&path) {
             Ok(text) => files.push(ConfigFile { path, origin, trusted, text }),
             Err(error) if is_missing(&error) => {}
-            Err(error) => warnings.push(format!("{}: {error}; none of its servers is used", path.display())),
+            Err(error) => warnings.push(format!("{}: {error}; its servers are ignored", path.display())),
         }
     }
     let filter = Filter { pass: &settings.env.pass_through, keys };
@@ -173,7 +173,7 @@ pub(super) fn find<'a>(entries: &'a Entries, command: &str, name: &str) -> Resul
         let names: Vec<&str> = entries.list.iter().map(|entry| entry.name.as_str()).collect();
         let known = match names.is_empty() {
             true => "no servers are configured; add one with sinew mcp add NAME …".to_string(),
-            false => format!("there are {}", names.join(", ")),
+            false => format!("known: {}", names.join(", ")),
         };
         Failure::usage(format!("sinew mcp {command}: no server named {name}; {known}"))
     })
@@ -214,7 +214,7 @@ pub(super) fn ready(
         Standing::Invalid(reason) => return Err(Failure::config(format!("{name}: {reason}"))),
         Standing::Untrusted => {
             return Err(Failure::failed(format!(
-                "Server \"{name}\" comes with a project that is not trusted: read {} and use --trust",
+                "Server \"{name}\" is from a project that is not trusted: read {} and use --trust",
                 entry.file.display()
             )));
         }

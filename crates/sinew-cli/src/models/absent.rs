@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn every_request_is_answered_with_the_way_to_a_model() {
+    async fn every_answer_says_how_to_configure_a_model() {
         let ResolvedModel { provider, model, .. } = reached();
         assert!(is_absent(&model));
         let request = Request { model, ..Request::default() };

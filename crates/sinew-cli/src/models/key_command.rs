@@ -27,7 +27,7 @@ pub(super) fn runner(environment: &Environment, registry: &Registry, settings: &
         child.current_dir(&cwd).env_clear().envs(variables.iter().cloned());
         child.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         sys::group(&mut child);
-        let child = child.spawn().map_err(|error| format!("cannot start: {error}"))?;
+        let child = child.spawn().map_err(|error| format!("failed to start: {error}"))?;
         let pid = child.id();
         let (tell, told) = std::sync::mpsc::channel();
         std::thread::spawn(move || tell.send(child.wait_with_output()));
@@ -44,7 +44,7 @@ pub(super) fn runner(environment: &Environment, registry: &Registry, settings: &
         }
         let text = String::from_utf8(output.stdout).map_err(|_| "its output is not UTF-8".to_string())?;
         match text.trim() {
-            "" => Err("it wrote nothing".into()),
+            "" => Err("it printed nothing".into()),
             text => Ok(text.to_string()),
         }
     })

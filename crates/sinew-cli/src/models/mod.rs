@@ -125,9 +125,9 @@ impl ModelSelector {
             secrets.add_key(key.trim());
             let named = selector.of_provider(args.model.provider.as_deref(), args.model.pattern.as_deref());
             let chosen = named.or_else(|| selector.preset()).and_then(Result::ok);
-            let provider = chosen.map(|chosen| chosen.model.provider).ok_or_else(|| {
-                Failure::usage("--api-key: it is not clear for which provider; add --provider or --model")
-            })?;
+            let provider = chosen
+                .map(|chosen| chosen.model.provider)
+                .ok_or_else(|| Failure::usage("--api-key needs a provider; add --provider or --model"))?;
             selector.credentials = credentials(Some((provider, Secret::new(key))));
         }
         Ok(selector)

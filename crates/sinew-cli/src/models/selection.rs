@@ -118,7 +118,7 @@ impl ModelSelector {
             Some(model) => self.select(&format!("{}/{model}", entry.id)),
             None => match registry.default_model(&entry.id) {
                 Some(model) => Ok(Selection { model, level: None, warning: None }),
-                None => Err(format!("provider {id} has no model in the table: name one with --model")),
+                None => Err(format!("provider {id} has no known models: name one with --model")),
             },
         })
     }
@@ -128,7 +128,7 @@ impl ModelSelector {
             Some(role) => match self.role(role) {
                 meant if meant.is_empty() => {
                     return Err(format!(
-                        "role:{role} is not set: put modelRoles.{role} or modelRoles.default into settings.json"
+                        "role:{role} is not set: set modelRoles.{role} or modelRoles.default in settings.json"
                     ));
                 }
                 meant => meant,

@@ -21,7 +21,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_of_a_file_is_its_path() {
+    fn parses_file_urls() {
         for (uri, expect) in [
             ("file:///a/b.rs#L3", Some("/a/b.rs")),
             ("file:///a%20b/%C3%A4.rs", Some("/a b/ä.rs")),

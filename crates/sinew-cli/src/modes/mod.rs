@@ -270,7 +270,7 @@ async fn answer(control: Arc<Control>, mut task: Task, warnings: &[String], look
     if let (0, Some(items)) = (code, open_items) {
         let items: Vec<&str> =
             items.as_array().into_iter().flatten().filter_map(|item| item["content"].as_str()).collect();
-        tell(&format!("Warning: these items of the list are still open: {}", items.join("; ")));
+        tell(&format!("Warning: these items of the todo list are still open: {}", items.join("; ")));
     }
     let written = match shown {
         Ok(Ok((Ok(()), mut show))) => show.finish(&ending),
@@ -426,7 +426,7 @@ async fn halt(control: &Control, stop: &AtomicBool, work: Pin<&mut impl Future>)
 /// Returns the message that a prompt reached the maximum number of requests.
 pub(crate) fn turn_limit(turns: u32) -> String {
     format!(
-        "Stopped after {turns} turns. Send \"continue\" to go on; --max-turns N, or the setting maxTurns, changes the limit."
+        "Stopped after {turns} turns. Send \"continue\" to continue; change the limit with --max-turns N or the setting maxTurns."
     )
 }
 
@@ -434,20 +434,21 @@ pub(crate) fn turn_limit(turns: u32) -> String {
 fn last_word(done: &Result<Done, String>) -> (u8, &'static str, Option<String>) {
     let (code, reason, text) = match done.as_ref().map(|done| (&done.stop, &done.value)) {
         Ok((Stop::Done | Stop::Queued, Some(Err(faults)))) => {
-            (1, "schema_mismatch", format!("Error: the answer does not fit --output-schema:\n{faults}"))
+            (1, "schema_mismatch", format!("Error: the answer does not match --output-schema:\n{faults}"))
         }
         Ok((Stop::Done | Stop::Queued, _)) => return (0, "done", None),
         Ok((Stop::OutputLimit, _)) => {
-            (0, "output_limit", "Warning: Output limit reached (--max-tokens allows more)".into())
+            (0, "output_limit", "Warning: Output limit reached (raise it with --max-tokens)".into())
         }
         Ok((Stop::CallCut, _)) => {
-            let text = "Error: Output limit reached: the call of a tool was cut off, and so were those with which the \
-                        model tried again. Ask for smaller steps, or raise --max-tokens or the model's maxTokens.";
+            let text = "Error: Output limit reached: a tool call was cut off, and so were the model's further attempts. \
+                        Ask for smaller steps, or raise --max-tokens or the model's maxTokens.";
             (1, "output_limit", text.into())
         }
         Ok((Stop::TurnLimit(turns), _)) => (4, "turn_limit", format!("Error: {}", turn_limit(*turns))),
         Ok((Stop::BudgetSpent { name, spent, limit }, _)) => {
-            let text = format!("Error: Stopped: {spent} was spent, and {name} allows {limit}. --continue goes on.");
+            let text =
+                format!("Error: Stopped: {spent} was spent, and {name} allows {limit}. Use --continue to continue.");
             (4, "cost_limit", text)
         }
         Ok((Stop::Aborted, _)) => (1, "aborted", "Error: aborted".into()),

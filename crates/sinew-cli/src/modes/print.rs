@@ -68,7 +68,7 @@ impl<W: Write> Text<W> {
     /// Handles the retry of a failed message.
     fn again(&mut self) {
         if std::mem::take(&mut self.spoken) && !self.look.whole {
-            tell("Warning: the reply was cut off and begins again");
+            tell("Warning: the answer was cut off and starts again");
         }
         self.held.clear();
     }
@@ -134,24 +134,24 @@ impl<W: Write + Send> Renderer for Text<W> {
                 self.again();
                 let seconds = delay_ms.div_ceil(1_000);
                 let what = error_message.trim_end_matches('.');
-                tell(&format!("Warning: {what}; trying again in {seconds} s ({attempt} of {max_attempts})"));
+                tell(&format!("Warning: {what}; retrying in {seconds} s ({attempt} of {max_attempts})"));
             }
             Event::ModelPromoted { from, to } => {
                 self.again();
-                tell(&format!("Warning: {to} goes on for {from}: a larger window"));
+                tell(&format!("Warning: using {to} instead of {from}: its context window is larger"));
             }
             Event::ModelFallback { from, to, reason } => {
                 self.again();
-                tell(&format!("Warning: {to} answers for {from}: {reason}"));
+                tell(&format!("Warning: using {to} instead of {from}: {reason}"));
             }
             Event::AutoCompactionEnd { will_retry: true, .. } => self.again(),
             Event::CredentialDisabled { provider, reason, .. } => {
-                tell(&format!("Warning: {provider}: a key is not used for now ({reason})"));
+                tell(&format!("Warning: {provider}: a key is temporarily disabled ({reason})"));
             }
             Event::AutoCompactionEnd { error_message: Some(text), .. } => tell(&format!("Warning: {text}")),
             Event::ExtensionError { extension_path, error, .. } => tell(&format!("Warning: {extension_path}: {error}")),
             Event::TtsrTriggered { rules } => {
-                tell(&format!("Warning: the answer broke the rule {}; the model was told", rules.join(", ")));
+                tell(&format!("Warning: the answer broke the rule {}; the model was informed", rules.join(", ")));
             }
             Event::McpStatus { state, error: Some(error), .. } if matches!(&**state, "failed" | "needs_auth") => {
                 tell(&format!("Warning: {error}"));
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn a_terminal_shows_text_as_it_comes_and_an_answer_that_begins_again_behind_a_blank_line() {
+    fn a_terminal_shows_text_as_it_arrives_and_a_retried_answer_after_a_blank_line() {
         let events = [answer(["par", "tly"], true), vec![again()], answer(["all ", "of it"], false)].concat();
         let (steps, end) = shown(false, &events);
         assert_eq!(steps[..3], ["", "par", "partly"]);
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pipe_gets_whole_messages_and_nothing_of_one_that_is_asked_for_again() {
+    fn a_pipe_gets_whole_messages_and_nothing_of_a_retried_one() {
         let events = [answer(["par", "tly"], true), vec![again()], answer(["all ", "of it"], false)].concat();
         let (steps, end) = shown(true, &events);
         assert_eq!(steps[events.len() - 2..], ["", "all of it"]);
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pipe_gets_what_came_of_an_answer_that_nobody_asks_for_again() {
+    fn a_pipe_gets_the_text_of_a_failed_answer_that_is_not_retried() {
         assert_eq!(shown(true, &answer(["par", "tly"], true)).1, "partly\n");
         let cut = answer(["par", "tly"], false);
         assert_eq!(shown(true, &cut[..3]).1, "partly\n");

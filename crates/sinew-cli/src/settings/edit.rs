@@ -69,7 +69,10 @@ fn remove(object: &CstObject, path: &str) {
 }
 
 fn below(object: &CstObject, name: &str) -> Result<CstObject, String> {
-    object.append(name, CstInputValue::Object(Vec::new())).object_value().ok_or_else(|| format!("{name}: no object"))
+    object
+        .append(name, CstInputValue::Object(Vec::new()))
+        .object_value()
+        .ok_or_else(|| format!("{name}: not an object"))
 }
 
 fn input(value: &Value) -> CstInputValue {
@@ -125,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_object_is_refused() {
+    fn texts_other_than_objects_are_refused() {
         for text in [
             "[]",
             "{",
@@ -147,7 +150,7 @@ mod tests {
 
         /// Parsing the result returns the new value, and everything else unchanged.
         #[test]
-        fn the_result_reads_as_the_change(
+        fn parsing_the_result_returns_the_change(
             keys in prop::collection::vec(("[a-d]", 0..4_u8), 0..5),
             path in prop::collection::vec("[a-d]", 1..4),
             pretty in any::<bool>(),

@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_committed_page_is_the_one_of_the_table() {
+    fn the_committed_page_matches_the_table() {
         let file = concat!(env!("CARGO_MANIFEST_DIR"), "/SETTINGS.md");
         let committed = std::fs::read_to_string(file).unwrap_or_default();
         assert!(committed == markdown(), "SETTINGS.md is not up to date; run: cargo xtask gen settings");

@@ -45,7 +45,7 @@ fn each_default_has_the_type_of_its_key_and_is_the_default_of_the_crates() {
 
 /// Every key has a field, which rejects a value of another type, or is listed as not implemented.
 #[test]
-fn every_setting_is_read_or_named_to_have_no_effect() {
+fn every_setting_is_read_or_listed_as_not_implemented() {
     for key in KEYS {
         // The contents of objects are checked by the code that uses them.
         if key.path == "permissions" {
@@ -59,7 +59,7 @@ fn every_setting_is_read_or_named_to_have_no_effect() {
 }
 
 #[test]
-fn every_word_of_the_table_is_understood() {
+fn every_word_of_the_table_can_be_parsed() {
     for key in KEYS {
         let table::Kind::Word(words) = key.kind else { continue };
         for word in words {
@@ -71,7 +71,7 @@ fn every_word_of_the_table_is_understood() {
 }
 
 #[test]
-fn a_wrong_type_is_named_and_the_rest_applies() {
+fn a_wrong_type_is_reported_and_the_rest_applies() {
     let settings = warned(
         r#"{"maxTurns": "many", "retry": {"enabled": 1, "maxRetries": 5}, "todo": 3, "cacheRetention": "ever",
             "modelRoles": {"fast": 3, "slow": "x"}, "thinkingBudgets": {"high": "2k", "low": 9}, "ttsr": {"enabled": "no"}}"#,
@@ -156,7 +156,7 @@ fn comments_old_names_and_unknown_keys_are_read() {
 }
 
 #[test]
-fn variables_for_commands_stand_beside_the_list_of_those_that_pass() {
+fn variables_for_commands_and_the_pass_through_list_share_a_section() {
     let text = r#"{"env": {"passThrough": ["A_TOKEN"], "LANG": "C", "N": 3}}"#;
     let settings = warned(text, Source::User, &["s.json: env.N: expected a text, got 3"]);
     let tools = settings.tools();
@@ -345,7 +345,7 @@ proptest! {
 }
 
 #[test]
-fn keys_with_dots_are_no_paths() {
+fn keys_with_dots_are_not_paths() {
     for text in [r#"{"modelRoles": {"a.b": 3}}"#, r#"{"env": {"A.B": 3, "": "x"}}"#, r#"{"retry.enabled": false}"#] {
         let layer = read(text, "s.json", Source::Project).unwrap();
         let settings = merged(layer.values).typed();

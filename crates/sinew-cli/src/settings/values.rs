@@ -50,7 +50,7 @@ impl Values {
 
     /// Returns the typed settings: the defaults, overridden by the values of known keys.
     pub(crate) fn typed(&self) -> Settings {
-        self.parse().expect("a layer holds no value of another type than the table's, and tests parse every default")
+        self.parse().expect("the types of layers are checked, and tests parse every default")
     }
 
     pub(super) fn parse(&self) -> serde_json::Result<Settings> {

@@ -129,7 +129,7 @@ mod tests {
         })
     }
 
-    #[expect(clippy::disallowed_methods, reason = "past the harness; a test has no keys to hide")]
+    #[expect(clippy::disallowed_methods, reason = "bypasses the test harness; a test has no keys to hide")]
     fn skipped() {
         let name = std::thread::current().name().unwrap_or_default().to_string();
         let line = format!("skipped: {name}: the kernel has no Landlock\n");
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn a_confined_thread_opens_and_changes_nothing_else_037() {
+    fn a_confined_thread_only_accesses_allowed_files() {
         let folder = tempfile::tempdir().unwrap();
         let place = |name: &str| folder.path().join(name);
         for name in ["read", "write", "outside"] {
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn where_the_network_is_needed_it_stays_037() {
+    fn the_network_stays_available_if_it_is_needed() {
         let ran = confined(Rights { read: Vec::new(), write: Vec::new(), network: true }, || {
             let listener = TcpListener::bind("127.0.0.1:0").unwrap();
             TcpStream::connect(listener.local_addr().unwrap()).unwrap();

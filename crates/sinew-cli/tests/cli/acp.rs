@@ -113,7 +113,7 @@ fn invalid_requests_get_errors_and_the_next_one_is_answered() {
     let cases = [
         (json!({"mcpServers": []}), "/cwd"),
         (json!({"cwd": stage.project()}), "/mcpServers"),
-        (json!({"cwd": "relative", "mcpServers": []}), "/cwd: relative is no absolute path"),
+        (json!({"cwd": "relative", "mcpServers": []}), "/cwd: relative is not an absolute path"),
         (json!({"cwd": stage.project().join("nowhere"), "mcpServers": []}), "/cwd"),
     ];
     for (params, begins) in cases {

@@ -41,12 +41,12 @@ fn a_backgrounded_run_continues_after_the_shell_prompt_returns() {
         let is_ready = |rows: &[String]| has(rows, if linear { "Ready." } else { "ready" });
         terminal.until(is_ready);
         terminal.send("/bg\r");
-        terminal.until_shown("no run goes on");
+        terminal.until_shown("no run is active");
         terminal.send("go\r");
         stage.wait_for("project/begun");
         terminal.until(|rows| has(rows, if linear { "Runs: " } else { "◌ bash" }));
         terminal.send("/bg\r");
-        terminal.until_shown("The run goes on without this terminal. Later: sinew -r ");
+        terminal.until_shown("The run continues without this terminal. Resume with: sinew -r ");
         let is_prompt = |row: &String| row.starts_with("sh>");
         terminal.until(|rows| rows.iter().rev().find(|row| !row.is_empty()).is_some_and(is_prompt));
         // The program is stopped until the shell has the terminal.
@@ -111,8 +111,8 @@ fn share_runs_the_configured_command_after_a_confirmation() {
     for (command, reason) in [
         ("echo no >&2; false", "failed (exit status: 1): no"),
         ("./nothing", "`./nothing` was not found: set share.command"),
-        ("true", "`true` told no link"),
-        ("touch begun; sleep 1000; true", "sharing was ended"),
+        ("true", "`true` printed no link"),
+        ("touch begun; sleep 1000; true", "sharing was cancelled"),
     ] {
         set(command);
         let mut terminal = Terminal::start(&stage, &["--script", "script.jsonl", "-c"], SIZE);
@@ -136,7 +136,7 @@ fn the_todo_list_can_be_edited_copied_and_cleared() {
     // The editor first writes an invalid text, and corrects it when it is opened again.
     stage.write(
         "project/edit",
-        "#!/bin/sh\nif grep -q 'is no task' \"$1\"; then sed -i '/^oops/d' \"$1\"; else sed -i 's/two/three/; $aoops' \"$1\"; fi\n",
+        "#!/bin/sh\nif grep -q 'is not a task' \"$1\"; then sed -i '/^oops/d' \"$1\"; else sed -i 's/two/three/; $aoops' \"$1\"; fi\n",
     );
     let mut command = stage.command(&["--script", "script.jsonl"]);
     command.env("TERM", "xterm-256color").env("EDITOR", "sh edit");
@@ -147,9 +147,9 @@ fn the_todo_list_can_be_edited_copied_and_cleared() {
     enter(&mut terminal, "/todo edit");
     terminal.until(|rows| has(rows, "  ○ three") && has(rows, "  ◌ one") && has(rows, "ready"));
     enter(&mut terminal, "/todo copy");
-    terminal.until_shown("copied 4 lines by the terminal");
+    terminal.until_shown("copied 4 lines through the terminal");
     enter(&mut terminal, "/todo clear");
-    terminal.until(|rows| has(rows, "the list of tasks is empty"));
+    terminal.until(|rows| has(rows, "the todo list is empty"));
     enter(&mut terminal, "/todo x");
     terminal.until(|rows| has(rows, "✗ /todo x: use edit, clear, copy or nothing"));
     terminal.send("\x03");

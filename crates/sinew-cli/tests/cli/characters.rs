@@ -30,7 +30,7 @@ fn the_ascii_preset_replaces_symbols_but_not_text() {
     }
     // A change applies at once.
     enter_ascii(&mut terminal, "/settings session");
-    terminal.until(|rows| has(rows, "Settings, until you leave"));
+    terminal.until(|rows| has(rows, "Settings, until you quit"));
     terminal.send("symbolPreset");
     terminal.until(|rows| has(rows, "> symbolPreset"));
     terminal.send("\r");
@@ -71,11 +71,11 @@ fn a_terminal_without_utf_8_gets_only_ascii_and_one_notice() {
             assert!(has(&rows, row), "{locale} {column} {row}: {rows:#?}");
         }
         let (_, sent) = left_with_bytes(terminal);
-        let notices = sent.matches("this terminal shows ASCII alone").count();
+        let notices = sent.matches("this terminal only shows ASCII").count();
         assert_eq!(notices, usize::from(is_ascii), "{locale} {column}");
         let behind = sent.split_once("\x1b[K").unwrap().1;
         // Other characters may only occur before the terminal has answered.
-        let begun = behind.find("this terminal shows").map_or(behind, |at| &behind[at..]);
+        let begun = behind.find("this terminal only shows").map_or(behind, |at| &behind[at..]);
         assert_eq!(begun.is_ascii(), is_ascii, "{locale} {column}: {begun:?}");
         // The model receives the original text.
         assert_eq!(stage.said()[0].1, "gö");

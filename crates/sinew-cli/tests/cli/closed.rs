@@ -233,7 +233,7 @@ fn a_reload_reports_invalid_rules_and_keeps_the_old_ones() {
     stage.write("home/agent/hooks.json", "{oops");
     let warnings = client.data("reload", json!({}))["warnings"].to_string();
     for part in
-        ["permissions.deny: expected a list of rules", "hooks.json:1:", "what was read at the start stays in force"]
+        ["permissions.deny: expected a list of rules", "hooks.json:1:", "the version read at the start stays in effect"]
     {
         assert!(warnings.contains(part), "{warnings}");
     }

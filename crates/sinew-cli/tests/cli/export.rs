@@ -73,7 +73,7 @@ fn a_missing_session_is_reported_by_name() {
     refused(&["--export", "no.jsonl"], "File not found: no.jsonl");
     refused(&["--export", "zz"], "Session \"zz\" not found.");
     refused(&["--export"], "--export needs a value: --export IN [OUT]");
-    let many = "--export IN [OUT]: \"file.html\" is one word too many; a path with blanks goes in quotes";
+    let many = "--export IN [OUT]: unexpected argument \"file.html\"; put a path with spaces in quotes";
     refused(&["--export", &id, "my", "file.html"], many);
 }
 

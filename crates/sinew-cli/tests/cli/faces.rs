@@ -271,16 +271,16 @@ fn steering_and_queued_messages() {
         person.say("go");
         person.stage.wait_for("project/begun");
         person.say_later("afterwards");
-        person.hears(if person.face == Face::Screen { "then  afterwards" } else { "Waits: 1" });
+        person.hears(if person.face == Face::Screen { "then  afterwards" } else { "Queued: 1" });
         person.say("at once");
-        person.hears(if person.face == Face::Screen { "steer at once" } else { "Waits: 2" });
+        person.hears(if person.face == Face::Screen { "steer at once" } else { "Queued: 2" });
         std::fs::write(person.stage.path("project/wait"), "\n").unwrap();
         person.hears_answer("Followed.");
         // An interrupt returns the waiting prompts.
         person.say("go on");
         person.stage.wait_for("project/again");
         person.say("too late");
-        person.hears(if person.face == Face::Screen { "steer too late" } else { "Waits: 1" });
+        person.hears(if person.face == Face::Screen { "steer too late" } else { "Queued: 1" });
         person.interrupts();
         let mark = if person.face == Face::Screen { "› " } else { "You: " };
         person.terminal.until(|rows| rows.iter().rev().any(|row| *row == format!("{mark}too late")));
@@ -339,7 +339,7 @@ fn sessions_trees_and_titles() {
             person.say("/label here");
             person.hears("labelled here");
             person.chooses("/tree", "prompt two");
-            person.hears("another place of this session");
+            person.hears("another point in this session");
             person.takes_back("prompt two");
             person.say("/fork");
             person.hears("a copy of the session");
@@ -376,7 +376,7 @@ fn settings_tools_models_and_modes() {
         }
         person.chooses("/settings", "retry.enabled");
         person.chooses_from("retry.enabled", "false");
-        person.hears("retry.enabled is kept in");
+        person.hears("retry.enabled is stored in");
         if person.face == Face::Screen {
             person.closes("Settings");
         }
@@ -386,7 +386,7 @@ fn settings_tools_models_and_modes() {
             person.terminal.send("\x15");
         }
         person.say("77");
-        person.hears("maxTurns is kept in");
+        person.hears("maxTurns is stored in");
         if person.face == Face::Screen {
             person.closes("Settings");
         }
@@ -431,7 +431,7 @@ fn a_tool_switch_applies_to_the_next_session_or_at_once_with_now() {
         person.hears("a new session");
         person.say("three");
         person.hears_answer("Three.");
-        switches(person, "/tools --now", "read", "tokens in a cache are lost");
+        switches(person, "/tools --now", "read", "cached tokens are invalidated");
         person.say("four");
         person.hears_answer("Four.");
         person.say("/tools later");
@@ -458,7 +458,7 @@ fn jobs_drafts_and_copies() {
         person.say("/jobs");
         person.hears("echo job output");
         if person.face == Face::Screen {
-            person.closes("Commands in the background");
+            person.closes("Background commands");
         }
         person.say("/cancel 1");
         // The model receives a message about it.
@@ -466,7 +466,7 @@ fn jobs_drafts_and_copies() {
         person.terminal.send("a long draft");
         person.terminal.until(|rows| rows.iter().any(|row| row.ends_with(" a long draft")));
         person.terminal.send("\x13");
-        person.hears("put aside");
+        person.hears("stashed: restored");
         person.say("short one");
         person.hears_answer("Sent.");
         let mark = if person.face == Face::Screen { "› " } else { "You: " };
@@ -478,9 +478,9 @@ fn jobs_drafts_and_copies() {
         person.say("/copy all");
         person.hears("copied");
         person.say("/todo");
-        person.hears("There is no list of tasks.");
+        person.hears("There is no todo list.");
         person.say("/reload");
-        person.hears("read anew");
+        person.hears("reloaded");
     });
 }
 

@@ -95,7 +95,7 @@ fn index_status_remove_and_prune_work() {
     assert_eq!(told(&stage), all);
     let lines = stage.run(&["index", "status"]).stdout;
     assert_eq!(lines.lines().count(), 5, "{lines}");
-    assert!(lines.contains("/gone  (gone)\n") && lines.ends_with(" MB  in all\n"), "{lines}");
+    assert!(lines.contains("/gone  (gone)\n") && lines.ends_with(" MB  total\n"), "{lines}");
 
     let dry = stage.run(&["index", "prune", "--dry-run"]).stdout;
     assert!(dry.contains("/old\n") && dry.contains("2 indexes would be removed, 0.0 MB\n"), "{dry}");

@@ -101,7 +101,7 @@ fn a_slash_command_that_cannot_run_reports_why_and_stays() {
     let rows = terminal.until_shown("Model not found: nosuch");
     assert!(rows.iter().any(|row| row == "› /model nosuch"), "{rows:#?}");
     terminal.send("\x03/hotkeys\r");
-    terminal.until_shown("in a panel: leave it");
+    terminal.until_shown("in a panel: close it");
     left(terminal);
 }
 

@@ -43,7 +43,7 @@ fn chords_work_and_reload_applies_new_keys_and_reports_errors() {
     terminal.send("\x18");
     terminal.until_shown("ctrl+x …");
     terminal.send("k");
-    terminal.until_shown("ctrl+x k calls nothing: /hotkeys");
+    terminal.until_shown("ctrl+x k has no action: see /hotkeys");
     terminal.send("\x18");
     terminal.until_shown("ctrl+x …");
     terminal.send("\x1b");
@@ -52,7 +52,7 @@ fn chords_work_and_reload_applies_new_keys_and_reports_errors() {
         .write(BINDINGS, r#"{"app.transcript.open": "alt+w", "app.transcript.opne": "alt+u", "app.suspend": "ctrl+"}"#);
     enter(&mut terminal, "/reload");
     let rows =
-        terminal.until(|rows| has(rows, "read anew") && rows.iter().any(|row| row.contains("app.transcript.opne")));
+        terminal.until(|rows| has(rows, "reloaded") && rows.iter().any(|row| row.contains("app.transcript.opne")));
     assert!(rows.iter().any(|row| row.contains("app.suspend")), "{rows:#?}");
     terminal.send("\x1bv");
     views_by(&mut terminal, "\x1bw");
@@ -95,9 +95,9 @@ fn only_redraw_all_erases_the_scrollback_and_asks_first() {
     enter(&mut terminal, "go");
     terminal.until(|rows| has(rows, "line 60") && has(rows, "ready"));
     enter(&mut terminal, "/redraw all");
-    terminal.until(|rows| has(rows, "Erase all that this terminal has kept") && has(rows, "→ No"));
+    terminal.until(|rows| has(rows, "Erase the whole scrollback") && has(rows, "→ No"));
     terminal.send("\r");
-    terminal.until(|rows| has(rows, "line 60") && !has(rows, "Erase all"));
+    terminal.until(|rows| has(rows, "line 60") && !has(rows, "Erase the whole"));
     assert!(!String::from_utf8_lossy(&terminal.bytes).contains("\x1b[3J"));
     enter(&mut terminal, "/redraw all");
     terminal.until(|rows| has(rows, "→ No"));
@@ -113,7 +113,7 @@ fn only_redraw_all_erases_the_scrollback_and_asks_first() {
     let lines: BTreeSet<usize> = (1..=60).filter(|line| anew.contains(&format!("line {line}"))).collect();
     assert_eq!(lines.len(), 60, "{anew:?}");
     enter(&mut terminal, "/redraw twice");
-    terminal.until_shown("/redraw takes all or nothing");
+    terminal.until_shown("/redraw: use all or nothing");
     terminal.send("\x03");
     terminal.until_shown("cleared");
     let (_, sent) = left_with_bytes(terminal.erasing());
@@ -140,7 +140,8 @@ fn the_rebuild_setting_redraws_the_session_after_a_resize() {
 
 #[test]
 fn redraw_all_is_refused_in_multiplexers_and_during_a_run() {
-    for (name, word) in [("TMUX", "not for tmux"), ("STY", "not for screen"), ("ZELLIJ", "not for screen")] {
+    for (name, word) in [("TMUX", "not work in tmux"), ("STY", "not work in screen"), ("ZELLIJ", "not work in screen")]
+    {
         let stage = Stage::scripted(&[answer("ok")]);
         let mut command = stage.command(&["--script", "script.jsonl"]);
         command.env("TERM", "xterm-256color").env(name, "1");
@@ -161,7 +162,7 @@ fn redraw_all_is_refused_in_multiplexers_and_during_a_run() {
     terminal.send("go\r");
     terminal.until_shown("  begun");
     enter(&mut terminal, "/redraw all");
-    terminal.until_shown("/redraw all needs a session at rest");
+    terminal.until_shown("/redraw all needs an idle session");
     terminal.send("\x03");
     terminal.until_shown("cleared");
     terminal.send("\x1b");
@@ -181,8 +182,9 @@ fn a_signal_at_any_moment_of_move_ends_the_program() {
         terminal.until(|rows| has(rows, "one") && has(rows, "ready"));
         std::fs::create_dir(stage.path("other")).unwrap();
         enter(&mut terminal, "/move ../other");
-        terminal
-            .until_sent(|text| text.split_once("is kept with those of").is_some_and(|(_, rest)| rest.len() >= bytes));
+        terminal.until_sent(|text| {
+            text.split_once("the session was moved to").is_some_and(|(_, rest)| rest.len() >= bytes)
+        });
         kill_process(terminal.pid(), Signal::TERM).unwrap();
         let (status, rows) = terminal.ended();
         assert_eq!(status.code(), Some(143), "{bytes}: {rows:#?}");
@@ -233,15 +235,15 @@ fn a_selection_of_the_viewer_is_copied_and_printed() {
     terminal.until(|rows| rows[0] == "› why?");
     // First the prompt without its mark, then the text that is searched for.
     terminal.send("y");
-    terminal.until_shown("copied 1 line by the terminal");
+    terminal.until_shown("copied 1 line through the terminal");
     terminal.send("/two");
     terminal.until(|rows| has(rows, "/two"));
     terminal.send("\r");
     terminal.until_shown("y copy · p print");
     terminal.send("y");
-    terminal.until_shown("copied 3 lines by the terminal");
+    terminal.until_shown("copied 3 lines through the terminal");
     terminal.send("p");
-    terminal.until_shown("it stands in the transcript now");
+    terminal.until_shown("written to the end of the transcript");
     terminal.send("q");
     let last = |rows: &[String]| rows.iter().rposition(|row| row == "of two parts");
     terminal.until(|rows| last(rows) > rows.iter().rposition(|row| row == "the end") && has(rows, "ready"));

@@ -111,9 +111,9 @@ fn an_interrupt_returns_queued_messages_in_order() {
     terminal.send("go\r");
     stage.wait_for("project/begun");
     terminal.send("first\r");
-    terminal.until_shown("Waits: 1 for the model");
+    terminal.until_shown("Queued: 1 for the model");
     terminal.send("second\x11");
-    terminal.until_shown("Waits: 2 for the model");
+    terminal.until_shown("Queued: 2 for the model");
     terminal.send("draft");
     terminal.until_shown("You: draft");
     terminal.send("\x1b");
@@ -222,7 +222,7 @@ fn a_dumb_terminal_gets_plain_text_without_escapes() {
     terminal.send("go\n");
     stage.wait_for("project/begun");
     terminal.send("and then\n");
-    terminal.until_shown("Waits: 1 for the model");
+    terminal.until_shown("Queued: 1 for the model");
     // ctrl+c aborts the run and does not end the program.
     terminal.send("\x03");
     terminal.until_shown("Not sent: and then");

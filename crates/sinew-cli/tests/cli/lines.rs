@@ -20,7 +20,7 @@ fn invalid_command_lines_exit_with_code_2_and_a_reason() {
     let script = "script.jsonl";
     check(&stage, &["--verion"], 2, "", "unknown flag --verion; did you mean --version?");
     check(&stage, &["-p", "--script", script], 2, "", "No prompt given.");
-    check(&stage, &["-p", "--mode", "rpc", "hi"], 2, "", "--mode rpc takes no message (hi)");
+    check(&stage, &["-p", "--mode", "rpc", "hi"], 2, "", "--mode rpc does not accept a message (hi)");
     check(&stage, &["-p", "--theme", "x", "hi"], 2, "", "--theme is not available yet");
     check(&stage, &["mcp", "lst"], 2, "", "sinew mcp lst: unknown command; use list");
     check(&stage, &["-p", "--cwd", "no/such", "hi"], 2, "", "--cwd ");
@@ -106,9 +106,9 @@ fn the_last_line_reports_how_the_run_ended() {
             calls,
             "1",
             4,
-            "Error: Stopped after 1 turns. Send \"continue\" to go on; --max-turns N, or the setting maxTurns, changes the limit.",
+            "Error: Stopped after 1 turns. Send \"continue\" to continue; change the limit with --max-turns N or the setting maxTurns.",
         ),
-        (cut, "2", 0, "Warning: Output limit reached (--max-tokens allows more)"),
+        (cut, "2", 0, "Warning: Output limit reached (raise it with --max-tokens)"),
         (thought, "2", 1, "Error: the model's answer was empty twice in a row"),
         (text(""), "2", 1, "Error: the model's answer was empty twice in a row"),
         (refused, "2", 1, "Error: scripted: no such field (HTTP 400)"),
@@ -128,11 +128,7 @@ fn a_call_truncated_by_the_output_limit_is_retried_and_then_the_run_fails() {
     for (cuts, code, last) in [
         (1, 0, ""),
         (2, 0, ""),
-        (
-            3,
-            1,
-            "Error: Output limit reached: the call of a tool was cut off, and so were those with which the model tried",
-        ),
+        (3, 1, "Error: Output limit reached: a tool call was cut off, and so were the model's further attempts"),
     ] {
         let stage = Stage::scripted(&[vec![cut.clone(); cuts], vec![text("Done.")]].concat());
         let ran = stage.play(&["-p", "go"]);
@@ -253,7 +249,7 @@ fn a_retried_answer_is_printed_once() {
     stage.write("home/agent/settings.json", r#"{"retry": {"baseDelayMs": 1}}"#);
     let ran = stage.play(&["-p", "go"]);
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "All of it.\n"), "{}", ran.stderr);
-    assert!(ran.stderr.contains("trying again in 1 s (1 of 3)"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("retrying in 1 s (1 of 3)"), "{}", ran.stderr);
     // Without a retry, the partial answer is the final output.
     stage.write("home/agent/settings.json", r#"{"retry": {"enabled": false}}"#);
     let ran = stage.play(&["-p", "go"]);
@@ -350,7 +346,7 @@ fn invalid_appearance_settings_are_reported_and_the_rest_applies() {
     assert_eq!(ran.code, Some(4), "{}", ran.stderr);
     assert!(ran.stderr.contains("colorBlindMode: expected true or false"), "{}", ran.stderr);
     assert!(
-        ran.stderr.contains("this project is not trusted: .sinew/settings.json (fileGuard) not used"),
+        ran.stderr.contains("this project is not trusted; ignored: .sinew/settings.json (fileGuard)."),
         "{}",
         ran.stderr
     );

@@ -211,7 +211,7 @@ fn settings_show_their_layer_and_are_saved_to_the_chosen_one() {
     }
     // Two status rows, stored in the project's file.
     terminal.send("\t");
-    terminal.until(|rows| has(rows, "Settings, kept in the file of the project"));
+    terminal.until(|rows| has(rows, "Settings, stored in the project's file"));
     terminal.send("statusRows");
     terminal.until(|rows| rows.iter().any(|row| row.starts_with("→ tui.statusRows")));
     terminal.send("\r");
@@ -225,7 +225,7 @@ fn settings_show_their_layer_and_are_saved_to_the_chosen_one() {
     terminal.until(|rows| rows.contains(&folder) && !has(rows, "Settings"));
     // Only until the exit; settings that are read at the start cannot be changed in this way.
     enter(&mut terminal, "/settings session");
-    terminal.until(|rows| has(rows, "Settings, until you leave"));
+    terminal.until(|rows| has(rows, "Settings, until you quit"));
     for (key, expect) in [("maxTurns", "● 7 · session"), ("tui.statusRows", "● 1 · session")] {
         terminal.send(key);
         terminal.until(|rows| has(rows, &format!("→ {key}")));

@@ -229,7 +229,7 @@ fn mcp_commands_show_and_edit_config_files_and_keep_comments() {
     refused(&["add", "two", "--url", "https://x", "--", "x"], 2, "Use either --url or -- <command...>, not both.");
     refused(&["add", "two"], 2, "needs a program or a URL");
     refused(&["add", "a b", "--", "x"], 2, "is not a valid name");
-    refused(&["get", "three"], 2, "no server named three; there are one, liar");
+    refused(&["get", "three"], 2, "no server named three; known: one, liar");
     let tested = ok(&["test", "liar"]);
     assert!(tested.starts_with("connected in ") && tested.contains(" ms: protocol 2026-07-28\nlisted in "), "{tested}");
     assert!(tested.contains(" ms: 2 tools\n  echo\n"), "{tested}");

@@ -282,9 +282,12 @@ fn the_http_token_can_come_from_the_environment() {
     assert!(served.post("0123456789abcdeg", &ping).0.starts_with("HTTP/1.1 401 "));
     assert_eq!(served.end(), (Some(143), String::new()), "the token is not shown");
     for (args, reason) in [
-        (&["--http", "--token-env", "SERVE_TOKEN"][..], "--token-env SERVE_TOKEN: the variable must hold 16 or more"),
-        (&["--token-env", "SERVE_TOKEN"], "--token-env goes with --http"),
-        (&["--http", "example.com:80"], "--http example.com:80: no address; use PORT"),
+        (
+            &["--http", "--token-env", "SERVE_TOKEN"][..],
+            "--token-env SERVE_TOKEN: the variable must contain at least 16",
+        ),
+        (&["--token-env", "SERVE_TOKEN"], "--token-env requires --http"),
+        (&["--http", "example.com:80"], "--http example.com:80: not an address; use PORT"),
     ] {
         let ran = stage.run(&[&["mcp", "serve"], args].concat());
         assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""), "{args:?}");

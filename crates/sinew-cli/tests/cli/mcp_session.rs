@@ -74,7 +74,7 @@ fn server_prompts_are_slash_commands_whose_output_is_plain_text() {
     for (command, expect) in [
         ("/mcp:library:greet", "/mcp:library:greet: name is missing"),
         ("/mcp:library:greet Ada", "\"Ada\" is not an argument; write key=value"),
-        ("/mcp:nobody:greet", "there is no such server; there are library"),
+        ("/mcp:nobody:greet", "unknown server; known: library"),
     ] {
         let reason = client.fails("prompt", json!({"message": command}));
         assert!(reason.contains(expect), "{reason}");
@@ -221,7 +221,7 @@ fn context_usage_is_reported_per_server() {
     assert_eq!(behind["search"], before["search"]);
     client.end();
     let ran = stage.play(&["-p", "--continue", "/context"]);
-    let row = format!("library: about 0 in front, {definition} loaded, 0 saved");
+    let row = format!("library: about 0 in the prefix, {definition} loaded, 0 saved");
     assert!(ran.stdout.contains(&row), "{}{}", ran.stdout, ran.stderr);
     // Without servers the output does not mention them.
     let ran = stage.play(&["-p", "--no-mcp", "/context"]);
@@ -284,7 +284,7 @@ fn slash_commands_can_change_servers() {
         ("/mcp enable", "/mcp enable needs the name of a server"),
         ("/mcp enable nobody", "no server named nobody"),
         ("/mcp dance", "/mcp dance: unknown; use list, enable"),
-        ("/mcp login library --now", "/mcp login: --now goes with enable, disable and reload"),
+        ("/mcp login library --now", "/mcp login: --now only works with enable, disable and reload"),
     ] {
         let ran = stage.play(&["-p", command]);
         assert_ne!(ran.code, Some(0), "{command}");

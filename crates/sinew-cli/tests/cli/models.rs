@@ -98,7 +98,7 @@ fn unusable_models_are_refused_with_a_reason() {
     }
     refused(&stage, &["--model", "nothing"], "Model not found: nothing. See sinew --list-models");
     refused(&stage, &["--model", "gemmini-2.5-prow"], "Similar: google/gemini-2.5-pro");
-    refused(&stage, &["--model", "role:fast"], "role:fast is not set: put modelRoles.fast");
+    refused(&stage, &["--model", "role:fast"], "role:fast is not set: set modelRoles.fast");
     refused(&stage, &["--provider", "nope"], "Provider not found: nope. Known: anthropic, openai");
     refused(&stage, &["--provider", "ollama"], "name one with --model (ollama: unavailable: connect to 127.0.0.1:1");
     refused(&stage, &["--model", "sonnet"], "anthropic: no key; set ANTHROPIC_API_KEY, use --api-key");

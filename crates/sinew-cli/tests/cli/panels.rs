@@ -64,7 +64,7 @@ fn a_new_user_can_run_the_demo_and_exit() {
 fn a_pasted_api_key_is_saved_and_never_shown() {
     let (stage, mut terminal) = newcomer();
     terminal.send("\r");
-    terminal.until(|rows| has(rows, "A key of which provider?"));
+    terminal.until(|rows| has(rows, "Which provider is the key for?"));
     take(&mut terminal, "openai", "openai");
     terminal.until_shown("Paste the key of openai");
     terminal.send("sk-never-shown");
@@ -97,7 +97,7 @@ fn typing_filters_a_panel_that_sets_the_thinking_level() {
     let stage = Stage::scripted(&[text("ok")]);
     let mut terminal = start(&stage);
     enter(&mut terminal, "/thinking");
-    terminal.until_shown("How much does it think?");
+    terminal.until_shown("Which thinking level?");
     take(&mut terminal, "low", "low");
     terminal.until(|rows| rows.iter().any(|row| row.contains("scripted/script (low)")));
     left(terminal);
@@ -131,7 +131,7 @@ fn the_tree_moves_back_to_an_earlier_message() {
     terminal.until(|rows| has(rows, "→ ● › second"));
     terminal.send("\r");
     terminal.until(|rows| {
-        rows.iter().any(|row| row.contains("another place"))
+        rows.iter().any(|row| row.contains("another point"))
             && has(rows, "ready")
             && rows.last().is_some()
             && rows.iter().rev().find(|row| row.starts_with('›')).is_some_and(|row| row == "› second")
@@ -152,10 +152,10 @@ fn the_tree_can_be_filtered_and_labeled() {
     let rows = terminal.until(opened);
     assert!(has(&rows, "  ●   ls: "), "{rows:#?}");
     terminal.send("\x1bt");
-    let rows = terminal.until(|rows| has(rows, "Go to which place? · without results") && opened(rows));
+    let rows = terminal.until(|rows| has(rows, "Go to which entry? · without tool") && opened(rows));
     assert!(!has(&rows, "  ●   ls: "), "{rows:#?}");
     terminal.send("\x0f");
-    terminal.until(|rows| has(rows, "Go to which place? · your prompts") && has(rows, "→ ● › first"));
+    terminal.until(|rows| has(rows, "Go to which entry? · your prompts") && has(rows, "→ ● › first"));
     // Opens the field for a label, which Esc closes without a change.
     terminal.send("L");
     terminal.until(|rows| has(rows, "Label"));
@@ -168,7 +168,7 @@ fn the_tree_can_be_filtered_and_labeled() {
     terminal.send("\x1b");
     terminal.until(|rows| rows.iter().any(|row| row.ends_with("#begin")));
     terminal.send("\x1ba");
-    terminal.until(|rows| has(rows, "Go to which place? · every entry") && has(rows, "    ⋯ label begin"));
+    terminal.until(|rows| has(rows, "Go to which entry? · all of them") && has(rows, "    ⋯ label begin"));
     terminal.send("\x1b");
     terminal.until(|rows| !has(rows, "Go to which"));
     left(terminal);
@@ -184,14 +184,14 @@ fn enter_runs_an_exact_command_and_completes_a_partial_one() {
     terminal.until(|rows| has(rows, "→ hotkeys"));
     terminal.send("\r");
     let rows = terminal.until(|rows| has(rows, "› /hotkeys"));
-    assert!(!rows.iter().any(|row| row.contains("in a panel: leave it")), "{rows:#?}");
+    assert!(!rows.iter().any(|row| row.contains("in a panel: close it")), "{rows:#?}");
     terminal.send("\r");
-    terminal.until_shown("in a panel: leave it");
+    terminal.until_shown("in a panel: close it");
     // The popup is open.
     terminal.send("/todo");
     terminal.until(|rows| has(rows, "→ todo"));
     terminal.send("\r");
-    terminal.until_shown("There is no list of tasks.");
+    terminal.until_shown("There is no todo list.");
     left(terminal);
 }
 
@@ -247,7 +247,7 @@ fn a_code_block_is_copied_as_its_source() {
     enter(&mut terminal, "how?");
     terminal.until(|rows| has(rows, "ls -l") && has(rows, "ready"));
     enter(&mut terminal, "/copy 1");
-    terminal.until_shown("copied 1 line by the terminal");
+    terminal.until_shown("copied 1 line through the terminal");
     // `ls -l` and a line end, in base64.
     assert!(String::from_utf8_lossy(&terminal.bytes).contains("\x1b]52;c;bHMgLWwK\x1b\\"));
     left(terminal);
@@ -259,7 +259,7 @@ fn text_that_the_terminal_cannot_copy_is_written_to_a_file() {
     let short = "It is short.".to_string();
     // A terminal without cursor movement supports neither copies nor escape sequences.
     for (answer, term, why) in [
-        (&long, "xterm-256color", "81009 bytes are more than terminals take"),
+        (&long, "xterm-256color", "81009 bytes are too many for a terminal"),
         (&short, "dumb", "this terminal has no clipboard"),
     ] {
         let stage = Stage::scripted(&[text(answer)]);
@@ -294,7 +294,7 @@ fn an_external_editor_that_fails_keeps_the_draft() {
     terminal.send("my draft");
     terminal.until(|rows| has(rows, "› my draft"));
     terminal.send("\x07");
-    terminal.until_shown("the draft is as it was");
+    terminal.until_shown("the draft is unchanged");
     terminal.until(|rows| has(rows, "› my draft"));
     terminal.send("\x03");
     terminal.until_shown("cleared");
@@ -353,9 +353,9 @@ fn jobs_are_listed_with_their_output_and_can_be_ended() {
     assert!(std::process::Command::new("mkfifo").arg(stage.path("project/wait")).status().unwrap().success());
     let mut terminal = start(&stage);
     enter(&mut terminal, "/jobs");
-    terminal.until_shown("no command runs in the background");
+    terminal.until_shown("no background commands");
     terminal.send("\x1b");
-    terminal.until(|rows| !has(rows, "Commands in the background"));
+    terminal.until(|rows| !has(rows, "Background commands"));
     enter(&mut terminal, "go");
     stage.wait_for("project/begun");
     terminal.until(|rows| has(rows, "It runs.") && has(rows, "ready"));
@@ -392,7 +392,7 @@ fn the_conversation_of_a_subagent_is_shown_as_it_grows() {
     let (first, second) = (stage.pipe("first"), stage.pipe("second"));
     let mut terminal = start(&stage);
     enter(&mut terminal, "/tasks");
-    terminal.until_shown("no subagent was started in this session");
+    terminal.until_shown("no subagents in this session");
     terminal.send("\x1b");
     terminal.until(|rows| !has(rows, "Subagents of this session"));
     enter(&mut terminal, "go");
@@ -432,7 +432,7 @@ fn jumping_to_a_character_works_in_both_directions() {
     terminal.send("tX");
     terminal.until(|rows| has(rows, "› one Xtwo three"));
     terminal.send("\x1dz");
-    terminal.until_shown("there is no z behind");
+    terminal.until_shown("there is no z after");
     // ctrl+alt+] in Kitty's keyboard protocol.
     terminal.send("\x1b[93;7u");
     terminal.until(|rows| has(rows, "to which character?"));

@@ -177,7 +177,7 @@ fn resource_errors_are_reported_once_and_do_not_stop_the_run() {
     let warnings: Vec<&str> = ran.stderr.lines().collect();
     assert_eq!(warnings.len(), 2, "{}", ran.stderr);
     assert!(warnings[0].contains("a/SKILL.md: it needs a description"), "{}", ran.stderr);
-    assert!(warnings[1].contains("r.md: condition \"(\" is not used: "), "{}", ran.stderr);
+    assert!(warnings[1].contains("r.md: condition \"(\" is ignored: "), "{}", ran.stderr);
 }
 
 #[test]
@@ -199,7 +199,7 @@ fn requests_share_their_prefix_with_rules_skills_and_mentions() {
     stage.write("home/agent/models.json", &sees);
     let ran = stage.run(&["-p", "@large.bmp", "/skill:a look at @notes.txt"]);
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "a forbidden word\n\nok\n"), "{}", ran.stderr);
-    assert_eq!(ran.stderr, "Warning: the answer broke the rule r; the model was told\n");
+    assert_eq!(ran.stderr, "Warning: the answer broke the rule r; the model was informed\n");
     let ran = stage.run(&["-p", "--continue", "thanks"]);
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "bye\n"), "{}", ran.stderr);
     let requests = server.requests();

@@ -316,7 +316,7 @@ fn too_many_running_commands_are_refused_and_the_others_finish() {
     let mut client = Client::scripted(&stage, &[]);
     let ids: Vec<Value> = (0..150).map(|_| client.begin("bash", json!({"command": "sleep 1000"}))).collect();
     let refused = client.response(&ids[149]);
-    assert!(refused["error"].as_str().unwrap().contains("100 commands are at work"), "{refused}");
+    assert!(refused["error"].as_str().unwrap().contains("100 commands are already running"), "{refused}");
     client.data("abort_bash", json!({}));
     client.count("response", 151);
     let ended = client.end();

@@ -103,7 +103,7 @@ fn invalid_client_tools_are_refused_and_the_old_ones_stay() {
     for (tools, reason) in [
         (json!([tool("read")]), "read is the name of a built-in tool"),
         (json!([tool("edit")]), "edit is the name of a built-in tool"),
-        (json!([tool("x"), tool("x")]), "x is given twice"),
+        (json!([tool("x"), tool("x")]), "x occurs twice"),
         (json!([tool("")]), "\"\" is not a valid name"),
         (json!([tool("a b")]), "\"a b\" is not a valid name"),
         (json!([tool(&"x".repeat(65))]), "is not a valid name"),

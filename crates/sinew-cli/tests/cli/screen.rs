@@ -127,7 +127,7 @@ fn session_rules_cover_their_pattern_and_always_rules_are_saved() {
     terminal.until_shown("2. yes, and in this session: bash(touch a)");
     answer_with(&mut terminal, "2\r", 0);
     // The same call needs no second permission, but another one does.
-    terminal.until_shown("3. yes, and always, kept in");
+    terminal.until_shown("3. yes, and always, saved in");
     terminal.until_shown("2. yes, and in this session: bash(touch b)");
     assert!(stage.path("project/a").exists() && !stage.path("project/b").exists());
     answer_with(&mut terminal, "3\r", 1);
@@ -315,11 +315,10 @@ fn a_browser_login_accepts_the_pasted_redirect_url() {
     let server = Server::start(|_| Reply::json(200, &tokens()));
     let oauth = json!({"authorizeUrl": "https://login.test/authorize", "tokenUrl": server.url(), "clientId": "c"});
     logs_in(&oauth, |terminal| {
-        let rows =
-            terminal.until(|rows| has(rows, "Open this address in a browser:") && has(rows, "Where the browser"));
+        let rows = terminal.until(|rows| has(rows, "Open this URL in a browser:") && has(rows, "If the browser"));
         // The URL may use several rows.
         let from = rows.iter().position(|row| row.starts_with("Open this")).unwrap() + 1;
-        let to = rows.iter().position(|row| row.starts_with("Where the browser")).unwrap();
+        let to = rows.iter().position(|row| row.starts_with("If the browser")).unwrap();
         let address: String = rows[from..to].iter().map(|row| row.trim()).collect();
         let part =
             |name: &str| address.split_once(&format!("{name}=")).unwrap().1.split('&').next().unwrap().to_string();
@@ -356,7 +355,7 @@ fn a_new_session_shows_nothing_of_the_previous_one() {
     terminal.send("aside");
     terminal.until(|rows| has(rows, "› aside"));
     terminal.send("\x13");
-    terminal.until_shown("put aside");
+    terminal.until_shown("stashed: restored");
     terminal.send("a draft");
     terminal.until(|rows| has(rows, "› a draft"));
     terminal.send("\x1bn");

@@ -241,7 +241,7 @@ fn a_forked_session_starts_at_the_selected_entry() {
     terminal.send("\x1b[A\x1b[A");
     terminal.until(|rows| rows.iter().any(|row| row.starts_with("→ ") && row.contains("The first.")));
     terminal.send("\r");
-    terminal.until(|rows| has(rows, "── another place of this session ──") && has(rows, "ready"));
+    terminal.until(|rows| has(rows, "── another point in this session ──") && has(rows, "ready"));
     enter(&mut terminal, "/fork");
     terminal.until(|rows| has(rows, "── a copy of the session ──") && has(rows, "ready"));
     enter(&mut terminal, "three");
@@ -279,7 +279,7 @@ fn a_locked_history_file_does_not_block_keys() {
         at("and now?").zip(at(TEXT)).is_some_and(|(newest, oldest)| newest < oldest)
     });
     terminal.send("\x1b");
-    terminal.until(|rows| has(rows, "ready") && !has(rows, "ctrl+r: the next"));
+    terminal.until(|rows| has(rows, "ready") && !has(rows, "ctrl+r: next match"));
     left(terminal);
     let written = std::fs::read_to_string(stage.path("home/agent/history.jsonl")).unwrap();
     assert_eq!(written.lines().count(), 2, "{written}");

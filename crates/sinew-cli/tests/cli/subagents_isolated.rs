@@ -133,7 +133,7 @@ fn a_copy_that_a_killed_program_left_is_reported_once() {
     client.kill();
     stage.write("project/script.jsonl", &format!("{}\n", text("Hello.")));
     let starts = [0, 1].map(|_| stage.play(&["-p", "hi", "-c"]).stderr);
-    assert!(starts[0].contains("/tasks apply One merges them"), "{starts:?}");
+    assert!(starts[0].contains("merge them with /tasks apply One"), "{starts:?}");
     assert!(!starts[1].contains("/tasks apply"), "{starts:?}");
     assert!(!stage.path("project/made").exists());
     assert!(stage.play(&["-p", "/tasks apply One", "-c"]).stdout.contains("1 files merged"));

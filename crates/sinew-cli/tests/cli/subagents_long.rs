@@ -150,7 +150,7 @@ fn a_child_that_is_continued_knows_what_it_did() {
         resumes("Two"),
         turn(
             "main",
-            json!({"expect": {"lastContains": "no subagent \"Two\" that can go on: One"},
+            json!({"expect": {"lastContains": "no subagent \"Two\" that can continue: One"},
             "content": [{"text": "Done."}]}),
         ),
         submits("One", "first"),
@@ -271,7 +271,7 @@ fn a_session_can_be_an_agent() {
     ]);
     assert_eq!(said(&stage, &["--agent", "explore"]), "Done.");
     assert!(!stage.path("project/made").exists() && stage.files().len() == 1);
-    for (name, reason) in [("nobody", "unknown agent \"nobody\"; known: explore"), ("fork", "there is none")] {
+    for (name, reason) in [("nobody", "unknown agent \"nobody\"; known: explore"), ("fork", "cannot start a session")] {
         let ran = stage.play(&["-p", "go", "--agent", name]);
         assert!(ran.code == Some(2) && ran.stderr.contains(reason), "{}", ran.stderr);
     }

@@ -15,7 +15,7 @@ const SIZES: [Size; 3] = [(80, 24), (200, 50), (40, 12)];
 const OTHERS: [Size; 4] = [(61, 20), (118, 33), (37, 17), (150, 10)];
 
 /// Texts of rows that must only be on the screen, and not in the scrollback.
-const CHROME: &[&str] = &["ready", "thinking", "working", "at work", "waits for you", "⋯", "→", "type to filter"];
+const CHROME: &[&str] = &["ready", "thinking", "working", "waiting for you", "⋯", "→", "type to filter"];
 
 /// Returns words that are numbered from `from` on, in paragraphs of about 70 columns.
 fn words(from: usize, count: usize) -> String {
@@ -283,17 +283,17 @@ fn asks_for_a_permission_at_each_size() {
     };
     at_each_size(stage, &[], |mut tmux, stage| {
         tmux.enter("go");
-        let shown = tmux.until(|shown| shown.contains("1 ") && shown.has("waits for you"));
+        let shown = tmux.until(|shown| shown.contains("1 ") && shown.has("waiting for you"));
         if shown.contains("tab: answer") {
             tmux.send("\t");
             tmux.until(|shown| !shown.contains("tab: answer"));
         }
         tmux.resize((66, 22));
-        tmux.until(|shown| shown.has("waits for you") && shown.contains("wide"));
+        tmux.until(|shown| shown.has("waiting for you") && shown.contains("wide"));
         // Enter alone does not allow the call.
         tmux.send("\r");
         tmux.resize((67, 23));
-        tmux.until(|shown| shown.has("waits for you"));
+        tmux.until(|shown| shown.has("waiting for you"));
         assert!(!stage.path("project/made").exists());
         tmux.send("1");
         tmux.until(|shown| shown.is("It is done.") && is_ready(shown));

@@ -87,7 +87,7 @@ fn a_command_ends_with_the_program() {
 fn open_todo_items_are_reported_and_reminders_are_optional() {
     let list = json!({"ops": [{"op": "init", "list": [{"phase": "p", "items": ["write tests", "run them"]}]}]});
     let stage = Stage::scripted(&[call("A", "todo", list), text("B"), text("C"), text("D"), text("E")]);
-    let open = "Warning: these items of the list are still open: write tests; run them\n";
+    let open = "Warning: these items of the todo list are still open: write tests; run them\n";
     for settings in ["{}", r#"{"todo": {"reminders": false}}"#] {
         stage.write("home/agent/settings.json", settings);
         let ran = stage.play(&["-p", "go"]);

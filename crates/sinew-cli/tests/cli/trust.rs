@@ -28,7 +28,7 @@ fn a_project_does_not_change_commands_unless_trusted() {
     let stage = asks();
     let ran = stage.play(&["-p", "go"]);
     ended_well(&ran);
-    assert!(ran.stderr.contains("(shellCommandPrefix, maxTurns) not used"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("(shellCommandPrefix, maxTurns)."), "{}", ran.stderr);
     assert_eq!(printed(&stage), "ok");
     let stage = asks();
     let ran = stage.play(&["-p", "--no-trust", "go"]);
@@ -49,7 +49,7 @@ fn files_that_start_programs_are_reported_once() {
     ended_well(&ran);
     assert_eq!(
         ran.stderr,
-        "Warning: this project is not trusted: .sinew/hooks.json, .mcp.json not used; /trust decides, --trust uses them for this run, --no-trust ends this warning\n"
+        "Warning: this project is not trusted; ignored: .sinew/hooks.json, .mcp.json. Decide with /trust, use them for this run with --trust, or hide this warning with --no-trust\n"
     );
     assert!(!stage.agent().join("trust.json").exists());
 }
@@ -72,11 +72,11 @@ fn a_trust_answer_is_remembered_until_a_file_changes() {
         assert!(ran.stderr.contains(warning) && ran.stderr.is_empty() == warning.is_empty(), "{}", ran.stderr);
         assert_eq!(stage.path("project/started").exists(), starts, "{warning}");
     };
-    ran("this project is not trusted: .sinew/hooks.json not used", false);
+    ran("this project is not trusted; ignored: .sinew/hooks.json.", false);
     answers(true);
     ran("", true);
     stage.write("project/.sinew/hooks.json", &hooks(": >> started; : evil"));
-    ran("this project is not trusted since its files changed: .sinew/hooks.json not used", false);
+    ran("this project is not trusted since its files changed; ignored: .sinew/hooks.json.", false);
     answers(false);
     ran("", false);
 }
@@ -102,7 +102,7 @@ fn env_files_of_a_project_set_only_keys_and_proxies() {
     let (ran, seen) = with_env("", hostile, &[]);
     ended_well(&ran);
     assert!(seen.contains("GEMINI_API_KEY=\n") && !seen.contains("=/evil") && !seen.contains("proxy:1"), "{seen}");
-    assert!(ran.stderr.contains("not trusted: .env not used"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("not trusted; ignored: .env."), "{}", ran.stderr);
     let (ran, seen) = with_env("", hostile, &["--trust"]);
     ended_well(&ran);
     // The key exists, but is masked.
@@ -128,7 +128,7 @@ fn endless_files_do_not_block_the_startup() {
     assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""));
     let (ran, _) = with_env(&"A=1\n".repeat(4 << 20), "", &[]);
     ended_well(&ran);
-    assert!(ran.stderr.contains(".env: it is larger than 1 MB; nothing of it is used"), "{}", ran.stderr);
+    assert!(ran.stderr.contains(".env: it is larger than 1 MB; the file is ignored"), "{}", ran.stderr);
     // Reading each of these blocks, or never ends.
     for name in [
         ".git/HEAD",

@@ -37,7 +37,7 @@ fn vi_mode_inserts_edits_and_sends() {
     terminal.send("\x1b");
     terminal.until(|rows| has(rows, "ready · normal"));
     terminal.send("q");
-    terminal.until_shown("q is no command of vi here");
+    terminal.until_shown("q is not a vi command here");
     terminal.send("\r");
     terminal.until(|rows| has(rows, "Fine.") && has(rows, "ready · insert"));
     assert_eq!(stage.said()[0].1, "one four three");
@@ -49,7 +49,7 @@ fn vi_mode_inserts_edits_and_sends() {
     terminal.send("dd");
     terminal.until(|rows| rows.iter().any(|row| row == "›"));
     enter_insert(&mut terminal, "/vim");
-    terminal.until_shown("the keys of emacs");
+    terminal.until_shown("emacs keys");
     enter(&mut terminal, "xyz");
     terminal.until(|rows| has(rows, "Again.") && has(rows, "ready"));
     left(terminal);
@@ -69,7 +69,7 @@ fn escape_leaves_insert_mode_first_and_interrupts_from_normal_mode() {
     stage.pipe("project/wait");
     let mut terminal = start(&stage);
     enter(&mut terminal, "/vim");
-    terminal.until(|rows| has(rows, "the keys of vi: esc for commands"));
+    terminal.until(|rows| has(rows, "vi keys: esc for commands"));
     enter(&mut terminal, "go");
     terminal.until_shown("  begun");
     terminal.send("draft");

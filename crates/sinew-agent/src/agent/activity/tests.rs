@@ -30,7 +30,7 @@ fn one_activity_at_a_time_has_the_value() {
 }
 
 #[test]
-fn a_look_changes_the_value_and_keeps_nobody_from_beginning() {
+fn peeking_changes_the_value_and_blocks_no_activity() {
     let lock = lock();
     assert_eq!(lock.peek(|value| value.push(7)), Some(()));
     assert_eq!(*lock.begin(Run).unwrap(), [1, 7]);
@@ -49,7 +49,7 @@ fn an_activity_without_work_does_not_begin() {
 }
 
 #[test]
-fn who_waits_begins_before_whoever_comes_meanwhile() {
+fn waiting_callers_start_before_later_ones() {
     let lock = lock();
     let permit = lock.begin(Run).unwrap();
     let mut next = pin!(lock.begin_next(Maintenance));
@@ -65,7 +65,7 @@ fn who_waits_begins_before_whoever_comes_meanwhile() {
 }
 
 #[test]
-fn all_who_wait_have_their_turn() {
+fn all_waiting_callers_start_in_order() {
     let lock = lock();
     let permit = lock.begin(Run).unwrap();
     let (mut first, mut second) = (pin!(lock.begin_next(Maintenance)), pin!(lock.begin_next(Run)));
@@ -81,7 +81,7 @@ fn all_who_wait_have_their_turn() {
 }
 
 #[test]
-fn who_stops_waiting_keeps_nobody_from_beginning() {
+fn a_dropped_waiter_blocks_no_activity() {
     let lock = lock();
     let permit = lock.begin(Run).unwrap();
     {
@@ -95,7 +95,7 @@ fn who_stops_waiting_keeps_nobody_from_beginning() {
 }
 
 #[test]
-fn nobody_waits_where_nothing_is_under_way() {
+fn an_idle_lock_is_available_at_once() {
     let lock = lock();
     let Poll::Ready(Ok(permit)) = poll(pin!(lock.begin_next(Maintenance))) else { panic!("it waits") };
     drop(permit);
@@ -103,7 +103,7 @@ fn nobody_waits_where_nothing_is_under_way() {
 }
 
 #[test]
-fn the_end_of_an_activity_is_seen_though_another_one_follows() {
+fn the_end_of_an_activity_is_seen_even_if_another_follows() {
     let lock = lock();
     let permit = lock.begin(Run).unwrap();
     let mut idle = pin!(lock.idle());
@@ -116,7 +116,7 @@ fn the_end_of_an_activity_is_seen_though_another_one_follows() {
 }
 
 #[test]
-fn a_token_ends_what_it_was_made_for() {
+fn a_token_does_not_cancel_later_activities() {
     let lock = lock();
     let first = lock.renew_token();
     let beside = lock.token().child_token();
@@ -127,7 +127,7 @@ fn a_token_ends_what_it_was_made_for() {
 }
 
 #[test]
-fn a_step_is_ended_alone_or_with_its_activity() {
+fn a_step_is_cancelled_alone_or_with_its_activity() {
     let lock = lock();
     assert!(lock.step(Move::Compact, &CancellationToken::new()).is_err(), "nothing is under way");
     let permit = lock.begin(Run).unwrap();
@@ -151,7 +151,7 @@ fn a_step_is_ended_alone_or_with_its_activity() {
 }
 
 #[test]
-fn a_closed_lock_begins_nothing_and_gives_the_value_back() {
+fn a_closed_lock_starts_nothing_and_returns_the_value() {
     let lock = lock();
     let mut permit = lock.begin(Run).unwrap();
     let mut next = pin!(lock.begin_next(Maintenance));

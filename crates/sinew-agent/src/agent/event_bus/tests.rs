@@ -49,7 +49,7 @@ impl Provider for Talks {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_listener_that_reads_nothing_keeps_memory_flat_and_holds_no_abort() {
+async fn a_listener_that_reads_nothing_bounds_memory_and_delays_no_abort() {
     let sent = Arc::new(AtomicUsize::new(0));
     let env = crate::agent::tests::env(Vec::new(), |parts| {
         parts.resolved = ResolvedModel { provider: Arc::new(Talks(Arc::clone(&sent))), ..parts.resolved.clone() };
@@ -61,7 +61,7 @@ async fn a_listener_that_reads_nothing_keeps_memory_flat_and_holds_no_abort() {
     // The paused clock advances only when every task waits.
     tokio::time::sleep(Duration::from_secs(3_600)).await;
     let (taken, held) = (sent.load(Ordering::SeqCst), stuck.waiting_bytes());
-    assert!(taken <= 2 * CAPACITY_BYTES, "the model is held: {taken} bytes were taken");
+    assert!(taken <= 2 * CAPACITY_BYTES, "the model is blocked: {taken} bytes were accepted");
     assert!(held <= CAPACITY_BYTES, "{held} bytes wait");
     agent.abort();
     assert_eq!(prompt.await.unwrap(), Stop::Aborted);
@@ -76,7 +76,7 @@ async fn a_listener_that_reads_nothing_keeps_memory_flat_and_holds_no_abort() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_event_that_finds_no_room_waits_and_reaches_the_others_at_once() {
+async fn an_event_waits_for_a_full_listener_and_reaches_the_others_at_once() {
     let event_bus = EventBus::default();
     let mut slow = event_bus.subscribe(Snapshots::Each);
     let cancel = CancellationToken::new();
@@ -102,7 +102,7 @@ async fn an_event_that_finds_no_room_waits_and_reaches_the_others_at_once() {
 }
 
 #[test]
-fn the_newest_update_of_a_tool_stands_for_those_that_nobody_has_read() {
+fn the_newest_update_of_a_tool_replaces_unread_ones() {
     let event_bus = EventBus::default();
     let mut listener = event_bus.subscribe(Snapshots::Each);
     let update = |id: &str, at: usize| Event::ToolExecutionUpdate {
@@ -166,7 +166,7 @@ proptest! {
 }
 
 #[tokio::test]
-async fn answers_are_copied_only_for_those_who_read_the_copies() {
+async fn answers_are_copied_only_if_a_listener_reads_the_copies() {
     let answer = || vec![text("one two three")];
     let without = crate::agent::tests::env(answer(), |_| {});
     drop(without.listener);

@@ -72,7 +72,7 @@ fn told(messages: &[AgentMessage]) -> Vec<String> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_answer_that_is_stopped_leaves_the_context_and_the_run_goes_on() {
+async fn a_stopped_answer_leaves_the_context_and_the_run_continues() {
     let mut env = TestEnv::new(vec![text("a bad word"), text("a mild word")], vec![]);
     env.monitor = strict(true, true, 1);
     let mut messages = Vec::new();
@@ -86,7 +86,7 @@ async fn an_answer_that_is_stopped_leaves_the_context_and_the_run_goes_on() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_answer_that_is_stopped_may_stay_and_its_calls_do_not_run() {
+async fn a_stopped_answer_may_stay_and_its_calls_do_not_run() {
     let mut env = TestEnv::new(vec![calls(&[("1", "echo", say("bad"))]), text("ok")], vec![echo()]);
     env.monitor = strict(true, false, 1);
     let mut messages = Vec::new();
@@ -94,7 +94,7 @@ async fn an_answer_that_is_stopped_may_stay_and_its_calls_do_not_run() {
     assert_eq!(
         told(&messages),
         ["user", "Aborted: ", "toolResult", "custom: Be mild.", "Stop: ok"],
-        "the call has a result all the same"
+        "the call has a result nevertheless"
     );
     assert!(!env.names().contains(&"tool_execution_start".to_string()));
 }
@@ -117,7 +117,7 @@ async fn a_good_answer_may_be_followed_by_another_turn() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_abort_wins_over_a_watch() {
+async fn an_abort_takes_precedence_over_a_monitor() {
     let mut env = TestEnv::new(vec![text("a bad word"), text("never")], vec![]);
     env.monitor = strict(true, true, 1);
     env.cancel.cancel();

@@ -22,7 +22,7 @@ impl Condition {
         let config = Config::new().nfa_size_limit(Some(COMPILED)).hybrid_cache_capacity(COMPILED);
         let built = Builder::new().configure(config).build_from_hir(&hir);
         let reason = |error: BuildError| match error.size_limit() {
-            Some(limit) => format!("it takes more than {limit} bytes"),
+            Some(limit) => format!("it compiles to more than {limit} bytes"),
             None => short(error.to_string()),
         };
         Ok(Condition { regex: built.map_err(reason)?, looks: !hir.properties().look_set().is_empty() })

@@ -87,11 +87,14 @@ impl StreamRules {
         for rule in wanted {
             let Bucket::Stream { conditions, scopes, interrupt } = &rule.bucket else { continue };
             if made.len() == RULES {
-                warnings.push(format!("only {RULES} rules with a condition count; {} does not", rule.path.display()));
+                warnings.push(format!(
+                    "only {RULES} rules with a condition are checked; {} is ignored",
+                    rule.path.display()
+                ));
                 break;
             }
             let mut fault = |what: &str, reason: String| {
-                warnings.push(format!("{}: {what} is not used: {reason}", rule.path.display()));
+                warnings.push(format!("{}: {what} is ignored: {reason}", rule.path.display()));
             };
             let conditions: Vec<Condition> = conditions
                 .iter()

@@ -151,7 +151,7 @@ fn framed(tag: &str, name: &str) -> String {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_broken_rule_stops_the_answer_and_the_run_goes_on_with_it() {
+async fn a_violated_rule_stops_the_answer_and_the_run_continues_with_it() {
     let folder = tempfile::tempdir().unwrap();
     let answers = vec![text("use a todo macro here"), text("done"), text("one more todo"), text("todo again")];
     let mut env = env(folder.path(), answers.clone(), Some(rules(&[rule("r", "to+do")], StreamSettings::default())));
@@ -177,7 +177,7 @@ async fn a_broken_rule_stops_the_answer_and_the_run_goes_on_with_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_injection_and_the_rule_stand_in_the_file() {
+async fn the_injection_and_the_rule_are_stored_in_the_file() {
     let folder = tempfile::tempdir().unwrap();
     let mut env = env(
         folder.path(),
@@ -195,7 +195,7 @@ async fn the_injection_and_the_rule_stand_in_the_file() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_switched_off_does_nothing() {
+async fn disabled_rules_do_nothing() {
     let none = StreamSettings { enabled: false, ..StreamSettings::default() };
     assert!(StreamRules::new(&[rule("r", "todo")], none).0.is_none());
     let none = StreamSettings { disabled: vec!["r".into()], ..StreamSettings::default() };
@@ -234,7 +234,7 @@ async fn at_most_three_answers_of_a_run_are_stopped() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_does_not_stop_is_told_after_a_good_answer() {
+async fn rules_that_do_not_stop_are_injected_after_a_good_answer() {
     let folder = tempfile::tempdir().unwrap();
     let never = StreamSettings { interrupt: InterruptMode::Never, ..StreamSettings::default() };
     let answers = vec![
@@ -262,7 +262,7 @@ async fn what_does_not_stop_is_told_after_a_good_answer() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_a_failed_answer_broke_is_dropped() {
+async fn violations_of_failed_answers_are_dropped() {
     let folder = tempfile::tempdir().unwrap();
     let never = StreamSettings { interrupt: InterruptMode::Never, ..StreamSettings::default() };
     let answers = vec![failed(ErrorKind::Server, None), text("fine")];
@@ -274,7 +274,7 @@ async fn what_a_failed_answer_broke_is_dropped() {
 }
 
 #[test]
-fn after_a_gap_a_rule_is_told_again() {
+fn after_a_gap_a_rule_is_injected_again() {
     let settings = StreamSettings { gap: Some(2), ..StreamSettings::default() };
     let rules = rules(&[rule("r", "todo")], settings);
     rules.restore([("r".to_string(), 0)]);
@@ -289,7 +289,7 @@ fn after_a_gap_a_rule_is_told_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_gap_goes_on_in_another_process() {
+async fn a_gap_continues_after_a_resume() {
     let folder = tempfile::tempdir().unwrap();
     let list = [rule("r", "todo")];
     let two = || StreamSettings { gap: Some(2), ..StreamSettings::default() };
@@ -304,7 +304,7 @@ async fn a_gap_goes_on_in_another_process() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_another_branch_was_told_does_not_count() {
+async fn injections_on_other_branches_do_not_count() {
     let folder = tempfile::tempdir().unwrap();
     let answers = vec![text("a todo"), text("done"), text("todo again"), text("todo 2"), text("done")];
     let list = [rule("r", "todo")];
@@ -353,7 +353,7 @@ fn check(rule: Rule, kind: &str, content: &str, expect: bool) {
 }
 
 #[test]
-fn a_scope_says_what_is_looked_at() {
+fn a_scope_selects_the_checked_parts() {
     check(rule("r", "bad"), "text", "so bad", true);
     check(rule("r", "bad"), "thinking", "so bad", false);
     check(rule("r", "bad"), "echo", "{\"say\":\"bad\"}", true);
@@ -371,7 +371,7 @@ fn a_scope_says_what_is_looked_at() {
 }
 
 #[test]
-fn a_rule_for_files_looks_at_the_path_of_the_call_wherever_it_stands() {
+fn a_rule_for_files_finds_the_path_anywhere_in_the_call() {
     let sql = || Rule { globs: vec!["*.sql".into()], ..rule("r", "bad") };
     check(sql(), "write", "{\"path\":\"db/a.sql\",\"content\":\"bad\"}", true);
     check(sql(), "write", "{\"path\":\"db/a.rs\",\"content\":\"bad\"}", false);
@@ -395,7 +395,7 @@ fn arguments_are_read_without_their_escapes() {
 }
 
 #[test]
-fn a_window_holds_the_newest_and_finds_across_its_parts() {
+fn a_window_keeps_the_newest_text_and_matches_across_pieces() {
     let find = |regex: &str, text: &str, step: usize| {
         let condition = Condition::new(regex).unwrap();
         let mut window = Window::new(false);
@@ -422,7 +422,7 @@ fn a_window_holds_the_newest_and_finds_across_its_parts() {
 }
 
 #[test]
-fn what_may_still_change_is_not_found() {
+fn matches_that_can_still_change_are_postponed() {
     check(rule("r", r"\bany\b"), "text", "so anything goes", false);
     check(rule("r", r"\bany\b"), "text", "so any thing", true);
     check(rule("r", r"\bany\b"), "text", "so any", true);
@@ -436,7 +436,7 @@ proptest::proptest! {
 
     /// Matches do not depend on how the text is split.
     #[test]
-    fn a_rule_does_not_see_the_pieces(
+    fn matches_do_not_depend_on_how_the_text_is_split(
         text in "[ab é\n]{1,30}",
         at in 0_usize..5,
         cuts in proptest::collection::vec(1_usize..8, 1..20),
@@ -457,7 +457,7 @@ proptest::proptest! {
 }
 
 #[test]
-fn a_condition_that_cannot_be_used_is_named() {
+fn invalid_conditions_are_reported() {
     let mut list = vec![rule("a", "(?=look)"), rule("b", "((a{1000}){1000}){1000}"), rule("c", "(")];
     let Bucket::Stream { conditions, .. } = &mut list[2].bucket else { panic!() };
     conditions.push("fine".into());
@@ -472,7 +472,7 @@ fn a_condition_that_cannot_be_used_is_named() {
 }
 
 #[test]
-fn a_condition_that_would_explode_elsewhere_is_linear_here() {
+fn every_condition_is_linear() {
     let rules = rules(&[rule("r", "(a*)*(a|aa)+$x")], StreamSettings::default());
     let now = || 0;
     assert_eq!(feed(&rules.watch(&now), "text", &"a".repeat(300_000)), None);

@@ -50,7 +50,7 @@ struct Caller {
 }
 
 impl Caller {
-    /// Returns whether a call returns at once: as it says, otherwise as the agent says.
+    /// Returns whether a call returns at once: its own value, or otherwise that of the agent.
     ///
     /// # Errors
     /// Returns an error if the caller is a child, which must wait.
@@ -80,7 +80,7 @@ pub(super) struct Brief {
     is_background: bool,
     /// How the files of each child are isolated; `None` for children that work where their parent does.
     pub(super) isolation: Option<ViewMode>,
-    /// The child whose request writes what all requests of the call begin with to the cache of the server.
+    /// The child whose request writes the common prefix of all requests of the call to the cache of the server.
     lead: OnceLock<Arc<Child>>,
 }
 
@@ -91,8 +91,8 @@ impl Brief {
         ChildRights { parent, definition, is_read_only: *is_read_only, may_spawn: *may_spawn, only }
     }
 
-    /// Waits until the server can read from its cache what all requests of the call begin with. The first child that calls
-    /// this does not wait.
+    /// Waits until the server can read the common prefix of all requests of the call from its cache. The first child that
+    /// calls this does not wait.
     pub(super) async fn await_cache(&self, child: &Arc<Child>, open: &OpenSession) {
         if Arc::ptr_eq(self.lead.get_or_init(|| Arc::clone(child)), child)
             || !open.agent.model().provider.caches_prefixes()
@@ -114,7 +114,7 @@ impl Brief {
         }
     }
 
-    /// Returns what the session of a child keeps, with these tools.
+    /// Returns the record for the session of a child with these tools.
     pub(super) fn record(&self, child: &Child, tools: Vec<String>) -> ChildRecord {
         ChildRecord {
             definition: self.definition.clone(),
@@ -144,7 +144,7 @@ impl Control {
     /// they are registered.
     ///
     /// # Errors
-    /// Returns an error, before any child starts, if the call asks for something that is not available.
+    /// Returns an error before any child starts if the call asks for something that is not available.
     async fn run(
         self: Arc<Self>,
         request: TaskRequest,
@@ -229,7 +229,7 @@ impl Control {
         self.subagents.with_family(&self.session(), |family| family.ids.free(id))
     }
 
-    /// Runs a child whose call has returned, and tells the model of its end.
+    /// Runs a child whose call has returned, and reports its end to the model.
     async fn run_in_background(self: Arc<Self>, brief: Arc<Brief>, child: Arc<Child>, index: usize) {
         let children = [Arc::clone(&child)];
         let result = tokio::select! {
@@ -249,7 +249,7 @@ impl Control {
         let root = self.session();
         let Some(id) = id else { return Ok(Caller { open: Arc::clone(&root), root, child: None }) };
         let child = self.child(id)?;
-        let open = child.open.lock().upgrade().ok_or_else(|| format!("task: {id} does not work any more"))?;
+        let open = child.open.lock().upgrade().ok_or_else(|| format!("task: {id} is no longer running"))?;
         Ok(Caller { root, open, child: Some(child) })
     }
 
@@ -303,7 +303,7 @@ impl Control {
         Ok((brief, children))
     }
 
-    /// Prepares a child that ended and goes on.
+    /// Prepares a child that ended and is continued.
     async fn resume(
         &self,
         request: ResumeRequest,
@@ -315,7 +315,7 @@ impl Control {
         if let Some(child) = known.as_ref().filter(|child| child.is_at_work()) {
             let state = child.state().as_str();
             return Err(format!(
-                "task: {} is {state}; the user writes to it with /steer {} TEXT",
+                "task: {} is {state}; the user can write to it with /steer {} TEXT",
                 child.id(),
                 child.id()
             )
@@ -357,7 +357,7 @@ impl Control {
     /// Returns the session of a child and its record, to read.
     ///
     /// # Errors
-    /// Returns an error that lists the known ids if there is none.
+    /// Returns an error that lists the known ids if there is no such child.
     fn session_of(&self, caller: &Caller, id: &str) -> Result<(Session, ChildRecord), ControlError> {
         let session = caller.root.agent.session();
         let file = self.app.store.child_file(&session, id);
@@ -370,7 +370,7 @@ impl Control {
         drop(session);
         let known = super::record::started_ids(&caller.root);
         let list = if known.is_empty() { "there are none".to_string() } else { known.join(", ") };
-        Err(format!("task: no subagent {id:?} that can go on: {list}").into())
+        Err(format!("task: no subagent {id:?} that can continue: {list}").into())
     }
 
     fn startable<'a>(
@@ -392,7 +392,7 @@ impl Control {
         Ok(definition)
     }
 
-    /// Returns true if the caller can change nothing.
+    /// Returns true if the caller cannot change anything.
     fn is_read_only(&self, caller: &Caller) -> bool {
         self.mode() == SessionMode::Plan || caller.child.as_ref().is_some_and(|child| child.is_read_only)
     }
@@ -425,7 +425,7 @@ impl Control {
     /// Checks that the first requests of new children fit into `task.maxCost`.
     ///
     /// # Errors
-    /// Returns an error with the arithmetic if they do not.
+    /// Returns an error with the calculation if they do not.
     fn check_cost(&self, brief: &Brief, tasks: &[TaskItem]) -> Result<(), ControlError> {
         let Some(budget) = self.tree_budget() else { return Ok(()) };
         let (Amount::Cost(spent), Amount::Cost(limit)) = (budget.spent(), budget.limit) else { return Ok(()) };
@@ -493,8 +493,8 @@ impl Control {
         })
     }
 
-    /// Lists children, and records them in the session that the user sees. One that is continued replaces its former
-    /// self.
+    /// Lists children, and records them in the session that the user sees. A child that is continued replaces its earlier
+    /// entry.
     fn register(&self, brief: &Brief, children: &[Arc<Child>]) -> Result<(), ControlError> {
         write_started(&brief.root, children)?;
         let mut all = self.subagents.children.lock();
@@ -504,7 +504,7 @@ impl Control {
     }
 }
 
-/// Reports what changes in children that wait or work; never ends.
+/// Reports the progress of waiting and running children; never ends.
 async fn report_progress(brief: &Brief, children: &[Arc<Child>]) {
     let mut told: Vec<Option<(ChildState, Figures, Option<String>)>> = vec![None; children.len()];
     let mut ticks = tokio::time::interval(PROGRESS);

@@ -61,7 +61,7 @@ pub(super) struct Subagents {
     meter: Arc<Meter>,
     /// Whether the events of children are part of those of the session.
     shows_events: AtomicBool,
-    /// How the last run ended that the end of a child started.
+    /// How the last run ended that was started by the end of a child.
     last_stop: Mutex<Option<Stop>>,
 }
 
@@ -86,7 +86,7 @@ struct Child {
     call: String,
     /// The number of agents above it.
     depth: u64,
-    /// It can change nothing.
+    /// True if it cannot change anything.
     is_read_only: bool,
     /// The names of the agents that it can start.
     spawns: Vec<String>,
@@ -140,14 +140,14 @@ impl Child {
     fn figures(&self) -> Figures {
         let usage = self.meter.usage();
         let open = self.open.lock().upgrade();
-        // A session that can no longer be read has warned of that.
+        // If the session can no longer be read, a warning was shown already.
         let stats = open.and_then(|open| open.agent.stats().ok());
         let turns = stats.map(|stats| stats.assistant_messages.saturating_sub(*self.turns_before.lock()));
         let tokens = usage.input + usage.output + usage.cache_read + usage.cache_write;
         Figures { turns: turns.unwrap_or(*self.turns.lock()), tokens, cost: usage.cost.total }
     }
 
-    /// Returns what events say about it.
+    /// Returns the description of the child for events.
     fn status(&self, state: ChildState, figures: Figures) -> SubagentStatus {
         let Figures { turns, tokens, cost } = figures;
         SubagentStatus {
@@ -182,7 +182,7 @@ impl Subagents {
         }
     }
 
-    /// Calls `look` with the family of a session, which is read from its file first if another one is known.
+    /// Calls `look` with the family of a session, which is read from the session's file first if it is not the known one.
     fn with_family<R>(&self, open: &OpenSession, look: impl FnOnce(&mut Family) -> R) -> R {
         let (session, file) = {
             let session = open.agent.session();
@@ -203,7 +203,7 @@ impl Subagents {
     /// Reserves ids in a session for these tasks of the session or of its child `parent`.
     ///
     /// # Errors
-    /// As of [`ChildIds::reserve`].
+    /// Returns the errors of [`ChildIds::reserve`].
     fn reserve(&self, root: &OpenSession, tasks: &[TaskItem], parent: Option<&str>) -> Result<Vec<String>> {
         self.with_family(root, |family| family.ids.reserve(tasks, self.settings.max_total, parent))
     }

@@ -105,7 +105,7 @@ pub(super) fn started_in(body: &Body) -> Vec<Started> {
 
 /// Returns the ids of all children that a session has started, whether they have a file or not.
 pub(super) fn started_ids(open: &OpenSession) -> Vec<String> {
-    // A session that can no longer be read has warned of that.
+    // If the session can no longer be read, a warning was shown already.
     let entries = open.agent.session().entries_with(&[STARTED]).unwrap_or_default();
     entries.iter().flat_map(started_in).map(|started| started.id).collect()
 }

@@ -13,7 +13,7 @@ use super::result::tell;
 use crate::app::OpenSession;
 
 impl Control {
-    /// Returns a line about the children of a session that work; `None` if there are none.
+    /// Returns a line about the running children of a session; `None` if there are none.
     fn at_work(&self, session: &str) -> Option<String> {
         let children = self.subagents.children.lock();
         let own = children.iter().filter(|child| child.session == session && child.is_at_work());
@@ -61,7 +61,7 @@ impl Control {
             let file = self.app.store.child_file(&session, &started.id)?;
             // Without a file, it was never started.
             let own = self.app.store.view(&file).ok().and_then(|own| result_of(&own));
-            // The result of a child's child is for that child, which tells of it.
+            // The result of a child's child is for that child, which reports it.
             let is_nested = started.id.contains('.');
             match own {
                 Some(_) if is_nested => None,
@@ -73,7 +73,7 @@ impl Control {
     }
 }
 
-/// Returns the result of a child whose last work has one.
+/// Returns the result of a child's last work, if it has one.
 fn result_of(session: &Session) -> Option<ChildResult> {
     let entries = session.entries_with(&[RIGHTS, RESULT]).ok()?;
     let last = entries.into_iter().rev().find_map(|body| match body {

@@ -25,14 +25,14 @@ pub(super) struct End {
 }
 
 impl End {
-    /// The end of a child that did nothing.
+    /// Returns the end of a child that did nothing.
     pub(super) fn without_work(state: ChildState, error: Option<String>) -> End {
         End { state, limited: None, error, output: String::new(), changes: None }
     }
 
-    /// The end of a child with what it wrote last.
+    /// Returns the end of a child, with its last text.
     pub(super) fn of(open: &OpenSession, state: ChildState, error: Option<String>) -> End {
-        // A session that can no longer be read has warned of that.
+        // If the session can no longer be read, a warning was shown already.
         let output = open.agent.last_text().ok().flatten().unwrap_or_default();
         End { state, limited: None, error, output, changes: None }
     }
@@ -96,7 +96,7 @@ pub(super) fn started(children: &[Arc<Child>]) -> ToolOutput {
     ToolOutput::text(text).with_details(json!({"background": true, "children": states(children)}))
 }
 
-/// Returns the states of a call's children, for the person who watches.
+/// Returns the states of a call's children, for the user.
 pub(super) fn progress(children: &[Arc<Child>]) -> ToolOutput {
     let line = |child: &Arc<Child>| format!("{}: {}", child.requester, child.state().as_str());
     let lines: Vec<String> = children.iter().map(line).collect();

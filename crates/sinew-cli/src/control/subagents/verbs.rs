@@ -38,13 +38,13 @@ impl ListedChild {
 }
 
 impl Control {
-    /// Ends the children in the background, of whatever session.
+    /// Ends all children in the background, of any session.
     pub(crate) fn stop_children(&self) {
         self.subagents.stop();
     }
 
-    /// Waits until no child works in the background and the runs are over that their ends started. Returns how the last
-    /// of those runs ended; `None` if there was none.
+    /// Waits until no child works in the background, and until the runs that were started by their ends are over. Returns
+    /// how the last of those runs ended; `None` if there was none.
     pub(crate) async fn children_ended(&self) -> Option<Stop> {
         self.subagents.background.close();
         self.subagents.background.wait().await;
@@ -69,8 +69,7 @@ impl Control {
         .collect()
     }
 
-    /// Writes to a child: one that works reads the message after its present tools, one that waits for a place with its
-    /// assignment.
+    /// Sends a message to a child. A running child reads it after its current tools, a waiting one with its assignment.
     ///
     /// # Errors
     /// Returns an error if there is no such child, or it does not work.
@@ -81,11 +80,12 @@ impl Control {
             return Ok(());
         }
         let open = child.open.lock().upgrade().filter(|_| child.is_at_work());
-        let open = open.ok_or_else(|| format!("{} is {}: it reads no message", child.id(), child.state().as_str()))?;
+        let open =
+            open.ok_or_else(|| format!("{} is {}: it cannot receive messages", child.id(), child.state().as_str()))?;
         Ok(open.agent.queue(LlmMessage::user(text).into(), Delivery::Steer).await?)
     }
 
-    /// Ends a child that works or waits.
+    /// Ends a running or waiting child.
     ///
     /// # Errors
     /// Returns an error if there is no such child, or it has ended.
@@ -161,7 +161,7 @@ impl Control {
     /// Runs `/tasks [[stop|apply|drop] ID]`.
     ///
     /// # Errors
-    /// Returns an error for other arguments, and as of [`Control::abort_child`].
+    /// Returns an error for other arguments, and the errors of [`Control::abort_child`].
     pub(crate) fn tasks_command(&self, arguments: &str) -> Result<String, ControlError> {
         match arguments.split_once(char::is_whitespace) {
             None if arguments.is_empty() => Ok(self.children_text()),
@@ -179,11 +179,11 @@ impl Control {
     /// Runs `/steer ID TEXT`.
     ///
     /// # Errors
-    /// Returns an error if the text is missing, and as of [`Control::steer_child`].
+    /// Returns an error if the text is missing, and the errors of [`Control::steer_child`].
     pub(crate) async fn steer_command(&self, arguments: &str) -> Result<String, ControlError> {
         let Some((id, text)) = arguments.split_once(char::is_whitespace) else {
-            return Err("/steer needs a subagent and a text: /steer ID TEXT".into());
+            return Err("/steer needs the ID of a subagent and a text: /steer ID TEXT".into());
         };
-        self.steer_child(id, text.trim()).await.map(|()| format!("{id} reads it after its present tools."))
+        self.steer_child(id, text.trim()).await.map(|()| format!("{id} will read it after its current tools."))
     }
 }

@@ -41,8 +41,8 @@ impl ChildView {
         text
     }
 
-    /// Merges the changes of a child that completed; lists those of another one. Keeps a copy that has changes which were
-    /// not merged, and removes every other.
+    /// Merges the changes of a child that completed, and lists those of any other child. Keeps a copy with changes that were
+    /// not merged, and removes every other copy.
     pub(super) fn close(self, is_completed: bool) -> ChildChanges {
         let ChildView { mut view, workplace } = self;
         let never = CancelToken::never();
@@ -154,7 +154,7 @@ impl Control {
             let id = child_of(&left);
             let path = home.join("isolated").join(&left.id);
             format!(
-                "Subagent {id} left changes of {} in {}: /tasks apply {id} merges them, /tasks drop {id} removes them",
+                "Subagent {id} left changes of {} in {}: merge them with /tasks apply {id}, or remove them with /tasks drop {id}",
                 left.root.display(),
                 path.display()
             )
@@ -171,9 +171,9 @@ impl Control {
         let found = leftovers(home, &never)?;
         let is_own = |left: &&Leftover| left.label.as_deref().is_some_and(|label| label.eq_ignore_ascii_case(&own));
         let left = found.iter().filter(|left| child_of(left).eq_ignore_ascii_case(id));
-        // The newest of this session, otherwise that of another session, which the start has reported.
+        // The newest copy of this session, or otherwise of another session, which was reported at the start.
         let left = left.max_by_key(is_own);
-        let left = left.ok_or_else(|| Error::invalid(format!("{id}: no copy with changes is kept for it")))?;
+        let left = left.ok_or_else(|| Error::invalid(format!("{id}: there is no copy with changes")))?;
         IsolatedView::reopen(home, &left.id, &never).map(|view| (left.root.clone(), view))
     }
 
@@ -205,7 +205,7 @@ impl Control {
     /// Returns an error if no copy is kept, or a program uses it.
     pub(crate) fn drop_view(&self, id: &str) -> Result<String, ControlError> {
         tokio::task::block_in_place(|| self.kept_view(id).and_then(|(_, view)| view.discard()))?;
-        Ok(format!("The changes of {id} are removed."))
+        Ok(format!("The changes of {id} were removed."))
     }
 }
 

@@ -103,21 +103,21 @@ impl Control {
                 self.forward_events(child, &open, &brief.root);
                 brief.await_cache(child, &open).await;
                 let work = Work { brief, child, open: &open, submission: &submission, gate: &gate, introduction };
-                // A fault of the program in one child must not end the others.
+                // A panic in one child must not end the others.
                 let end = AssertUnwindSafe(work.run()).catch_unwind().await;
                 let end =
-                    end.unwrap_or_else(|_| End::of(&open, ChildState::Failed, Some("a fault of the program".into())));
+                    end.unwrap_or_else(|_| End::of(&open, ChildState::Failed, Some("internal error (panic)".into())));
                 (Some(open), end)
             }
         };
-        // Nobody waits for the answer of a child that got none.
+        // The other children must not wait for a child that received no answer.
         child.meter.set_answered();
         child.permit.release();
         let figures = child.figures();
         *child.turns.lock() = figures.turns;
         *child.state.lock() = end.state;
         if let Some(open) = &open {
-            // Its programs end before its changes are merged.
+            // Its programs must end before its changes are merged.
             tokio::task::block_in_place(|| open.host.close());
         }
         let is_completed = end.state == ChildState::Completed;
@@ -173,12 +173,12 @@ struct Work<'a> {
     open: &'a OpenSession,
     submission: &'a Submission,
     gate: &'a ChildGate,
-    /// The text about its copy of the project; `None` if it works in the project.
+    /// The text about its copy of the project; `None` if it works in the project itself.
     introduction: Option<String>,
 }
 
 impl Work<'_> {
-    /// Prompts the child until it has handed in a result, or cannot.
+    /// Prompts the child until it has handed in a result, or cannot do so.
     async fn run(&self) -> End {
         let Work { child, open, submission, .. } = self;
         let mut message = self.assignment();
@@ -231,7 +231,7 @@ impl Work<'_> {
         }
     }
 
-    /// Prompts the child; the end of the call, or a person, aborts it.
+    /// Prompts the child. The end of the call or the user can abort it.
     async fn prompt(&self, message: AgentMessage) -> Result<Outcome, ControlError> {
         let Work { child, open, .. } = self;
         let prompted = open.agent.prompt(vec![message], None);
@@ -246,7 +246,7 @@ impl Work<'_> {
         Ok(outcome?)
     }
 
-    /// Allows one more request, for the result only. Returns the message that says so.
+    /// Allows one more request, for the result only. Returns the message about it.
     fn begin_last_turn(&self, why: &str) -> AgentMessage {
         self.gate.begin_last_turn();
         self.open.agent.change_settings(|settings| {
@@ -266,8 +266,8 @@ impl Work<'_> {
         text_message(&format!("Your result has not been handed in. Call {} when you are done.", SubmitResult::NAME))
     }
 
-    /// Returns the first message of the child. What all children of the call share is a block of its own, in front;
-    /// messages that arrived meanwhile follow.
+    /// Returns the first message of the child. It begins with a separate block that all children of the call share, and
+    /// ends with messages that arrived meanwhile.
     fn assignment(&self) -> AgentMessage {
         let Work { brief, child, submission, .. } = self;
         let mut shared = brief.context.clone().unwrap_or_default();

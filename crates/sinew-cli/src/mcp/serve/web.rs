@@ -34,7 +34,7 @@ impl Place {
         let McpArgs { http, token_env, .. } = &startup.args.mcp;
         let Some(http) = http else {
             return match token_env {
-                Some(_) => Err(Failure::usage("--token-env goes with --http: standard input needs no token")),
+                Some(_) => Err(Failure::usage("--token-env requires --http: standard input needs no token")),
                 None => Ok(None),
             };
         };
@@ -46,7 +46,7 @@ impl Place {
         let token = startup.environment.get(name).unwrap_or_default().trim();
         if token.len() < TOKEN_LENGTH || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
             return Err(Failure::usage(format!(
-                "--token-env {name}: the variable must hold {TOKEN_LENGTH} or more visible ASCII characters, without blanks"
+                "--token-env {name}: the variable must contain at least {TOKEN_LENGTH} visible ASCII characters, without spaces"
             )));
         }
         Ok(Some(Place { address, token: token.to_string(), is_new: false }))
@@ -63,7 +63,9 @@ impl Place {
         let listener = TcpListener::bind(address).await.map_err(wrong)?;
         let bound = listener.local_addr().map_err(wrong)?;
         if !bound.ip().is_loopback() {
-            tell("Warning: machines of the network can reach this address, and token and files pass it unencrypted");
+            tell(
+                "Warning: other machines on the network can reach this address, and the token and files are sent unencrypted",
+            );
         }
         tell(&format!("Serving at http://{bound}{PATH}"));
         if is_new {
@@ -88,7 +90,7 @@ fn read_address(text: &str) -> Result<SocketAddr, String> {
     if let Ok(port) = port.parse() {
         return Ok(local(port));
     }
-    text.parse().map_err(|_| format!("--http {text}: no address; use PORT, 127.0.0.1:PORT or [::1]:PORT"))
+    text.parse().map_err(|_| format!("--http {text}: not an address; use PORT, 127.0.0.1:PORT or [::1]:PORT"))
 }
 
 #[cfg(test)]
@@ -96,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_is_on_this_machine_unless_it_says_otherwise_039() {
+    fn addresses_without_a_host_are_local() {
         for (text, expect) in [
             ("", Some("127.0.0.1:0")),
             ("8000", Some("127.0.0.1:8000")),

@@ -174,7 +174,7 @@ mod tests {
     const HOUR: Duration = Duration::from_secs(3_600);
 
     #[tokio::test(start_paused = true)]
-    async fn a_person_who_is_silent_for_an_hour_is_waited_for_046() {
+    async fn questions_have_no_time_limit() {
         let (wire, mut frames) = Wire::queued();
         let (ids, events) = (Arc::<CallIds>::default(), EventBus::default());
         let mapper = Mapper::new("/w".into(), Arc::clone(&ids), Changes::default(), false);
@@ -204,7 +204,7 @@ mod tests {
         // The paused clock advances when nothing else can run.
         tokio::time::sleep(HOUR).await;
         assert!(!answer.is_finished());
-        assert!(frames.try_recv().is_err(), "the question still stands");
+        assert!(frames.try_recv().is_err(), "the question is still open");
         let reply = json!({"jsonrpc": "2.0", "id": frame["id"],
             "result": {"outcome": {"outcome": "selected", "optionId": ALLOW}}});
         assert!(wire.receive(&Line::Message(reply.to_string().into_bytes())).is_empty());

@@ -103,7 +103,7 @@ impl Mapper {
             Event::TurnEnd { .. } | Event::AgentEnd { .. } | Event::AutoRetryStart { .. } => {
                 let mut updates = self.close();
                 if let Event::AutoRetryStart { attempt, max_attempts, delay_ms, error_message } = event {
-                    let text = format!("{error_message} Trying again in {delay_ms} ms ({attempt} of {max_attempts}).");
+                    let text = format!("{error_message} Retrying in {delay_ms} ms ({attempt} of {max_attempts}).");
                     updates.push(self.warning(&text));
                 }
                 updates
@@ -117,10 +117,10 @@ impl Mapper {
                 vec![self.warning(&format!("{extension_path}: {event}: {error}"))]
             }
             Event::ModelFallback { from, to, reason } => {
-                vec![self.warning(&format!("{to} answers instead of {from}: {reason}"))]
+                vec![self.warning(&format!("Using {to} instead of {from}: {reason}"))]
             }
             Event::CredentialDisabled { provider, reason, .. } => {
-                vec![self.warning(&format!("A key of {provider} is not used for now: {reason}"))]
+                vec![self.warning(&format!("A key of {provider} is temporarily disabled: {reason}"))]
             }
             Event::LimitReached { max_turns } => vec![self.warning(&turn_limit(*max_turns))],
             _ => Vec::new(),
@@ -348,8 +348,8 @@ mod tests {
         updates.iter().filter_map(id).collect()
     }
 
-    /// Live events have the ids of the corresponding messages in the file, even if a provider counts its calls anew in
-    /// each answer, and if answers begin within one millisecond.
+    /// Live events have the ids of the corresponding messages in the file, even if a provider restarts the numbering of
+    /// calls in each answer, and if answers begin within one millisecond.
     #[test]
     fn ids_are_the_same_live_and_from_a_file() {
         let text = || Block::Text(TextBlock { text: "x".into(), signature: None });

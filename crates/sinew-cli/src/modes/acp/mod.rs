@@ -79,7 +79,7 @@ type Answer = Result<Box<RawValue>, RpcError>;
 /// `environment` is that of the process, before the files of a project were read.
 ///
 /// # Errors
-/// Never fails: errors of requests are sent to the editor.
+/// Never returns an error: errors of requests are sent to the editor.
 pub(crate) async fn run(startup: Startup, environment: Environment, warnings: Vec<String>) -> Result<u8, Failure> {
     output::warn(&warnings);
     let (lost, mut gone) = oneshot::channel();
@@ -117,7 +117,7 @@ impl Agent {
                         let code = if is_large { RpcError::INVALID_REQUEST } else { RpcError::PARSE_ERROR };
                         self.wire.refuse(&RpcError::new(code, format!("Not a message: {reason}"))).await;
                         if fatal {
-                            tell(&format!("Error: the editor writes what is not the protocol: {preview}"));
+                            tell(&format!("Error: the editor sent invalid data: {preview}"));
                             return;
                         }
                     }
@@ -170,7 +170,7 @@ impl Agent {
             // A panic becomes an error response, so that the other sessions continue.
             let answered = AssertUnwindSafe(answering).catch_unwind().await;
             let (answer, opened) = answered.unwrap_or_else(|_| {
-                let text = format!("{method} failed by a fault of sinew's own; please report it");
+                let text = format!("{method} failed because of a bug in sinew; please report it");
                 (Err(RpcError::new(RpcError::INTERNAL_ERROR, text)), None)
             });
             agent.wire.answer(&id, answer).await;
@@ -189,7 +189,7 @@ impl Agent {
             (Some(turn), _) => Ok(Prompted::Turn(turn, request.prompt)),
             (None, Some(delivery)) => Ok(Prompted::Queued(session, request.prompt, delivery)),
             (None, None) => {
-                let text = "A turn of this session runs already: cancel it, wait for its end, or send \
+                let text = "A turn of this session is already running: cancel it, wait for its end, or send \
                             _meta.sinew.deliver \"steer\" or \"followUp\"";
                 Err(RpcError::new(RpcError::INVALID_REQUEST, text))
             }

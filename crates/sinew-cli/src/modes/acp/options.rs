@@ -13,7 +13,7 @@ const THOUGHT: &str = "thought_level";
 
 /// The modes: id, name, description.
 const MODES: [(SessionMode, &str, &str, &str); 2] = [
-    (SessionMode::Default, "default", "Default", "All tools; permission rules decide what is asked"),
+    (SessionMode::Default, "default", "Default", "All tools; permission rules decide when to ask"),
     (SessionMode::Plan, "plan", "Plan", "Nothing can be changed; the answer is a plan"),
 ];
 
@@ -71,7 +71,7 @@ pub(super) async fn set(control: &Control, id: &str, value: &str) -> Result<(), 
     match id {
         MODE => set_mode(control, value).await,
         MODEL => {
-            let wrong = || RpcError::invalid_params(format!("/value: {value:?} is no model: use provider/id"));
+            let wrong = || RpcError::invalid_params(format!("/value: {value:?} is not a model: use provider/id"));
             let (provider, model) = value.split_once('/').ok_or_else(wrong)?;
             if control.session().agent.model().model.key() == value {
                 return Ok(());

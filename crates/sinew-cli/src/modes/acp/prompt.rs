@@ -44,7 +44,7 @@ pub(super) async fn answer(turn: RunningTurn, blocks: Vec<acp::ContentBlock>) ->
     };
     let stop = tokio::select! {
         biased;
-        stop = &mut ended => stop.unwrap_or_else(|_| Err(failed("The turn ended by a fault of sinew's own; please report it."))),
+        stop = &mut ended => stop.unwrap_or_else(|_| Err(failed("The turn ended because of a bug in sinew; please report it."))),
         () = late => {
             session.pump.mute().await;
             Ok(acp::StopReason::Cancelled)
@@ -152,7 +152,7 @@ async fn work(session: &Session, cancel: &CancellationToken, message: Message) -
         // The next turn may have begun, so nothing is aborted again.
         return Ok(acp::StopReason::Cancelled);
     }
-    // The turn of the editor goes on while children work in the background and the model hears of their ends.
+    // The turn of the editor continues while children work in the background and their ends are reported to the model.
     let later = tokio::select! {
         later = session.control.children_ended() => later,
         () = cancel.cancelled() => {
@@ -251,10 +251,12 @@ fn message(blocks: Vec<acp::ContentBlock>, delivery: Option<Delivery>) -> Result
                         behind.push_str(&not_shown(&name, &mime_type, &blob.blob));
                     }
                 }
-                _ => behind.push_str("\n\n[The editor attached something that this version of sinew does not know.]"),
+                _ => {
+                    behind.push_str("\n\n[The editor attached something that this version of sinew does not support.]")
+                }
             },
             acp::ContentBlock::Audio(audio) => behind.push_str(&not_shown("audio", &audio.mime_type, &audio.data)),
-            _ => behind.push_str("\n\n[The editor attached something that this version of sinew does not know.]"),
+            _ => behind.push_str("\n\n[The editor attached something that this version of sinew does not support.]"),
         }
     }
     text.push_str(&behind);
@@ -297,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn links_become_mentions_where_they_name_files() {
+    fn links_to_files_become_mentions() {
         let link = |uri: &str| json!({"type": "resource_link", "name": "n", "uri": uri});
         let text = |text: &str| json!({"type": "text", "text": text});
         check(json!([text("look at"), link("file:///a/b.rs#L3"), text("please")]), Ok("look at @/a/b.rs please"));
@@ -307,14 +309,14 @@ mod tests {
     }
 
     #[test]
-    fn what_an_editor_embeds_stands_behind_the_text() {
+    fn embedded_files_follow_the_text() {
         let file = json!({"type": "resource", "resource": {"uri": "file:///a.rs", "text": "fn a() {}\n"}});
         let text = json!({"type": "text", "text": "/fix this"});
         check(json!([file, text]), Ok("/fix this\n\n<file path=\"/a.rs\">\nfn a() {}\n</file>"));
     }
 
     #[test]
-    fn attachments_that_are_no_text_are_described() {
+    fn attachments_other_than_text_are_described() {
         let text = json!({"type": "text", "text": "a"});
         let audio = json!({"type": "audio", "data": "AAAA", "mimeType": "audio/wav"});
         let blob = json!({"type": "resource",

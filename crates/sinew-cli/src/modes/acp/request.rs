@@ -47,7 +47,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fault_is_named_by_its_place() {
+    fn errors_begin_with_a_json_pointer() {
         check(&json!({"mcpServers": []}), "/cwd: missing field `cwd`");
         check(&json!({"cwd": "/"}), "/mcpServers: missing field `mcpServers`");
         check(&json!({"cwd": 5, "mcpServers": []}), "/cwd: invalid type");

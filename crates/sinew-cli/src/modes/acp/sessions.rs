@@ -92,7 +92,7 @@ impl Sessions {
     pub(super) fn find(&self, id: &acp::SessionId) -> Result<Arc<Session>, RpcError> {
         match self.lock().get(id) {
             Some(Slot::Open(session)) => Ok(Arc::clone(session)),
-            _ => Err(RpcError::invalid_params(format!("/sessionId: no session {id} is open"))),
+            _ => Err(RpcError::invalid_params(format!("/sessionId: session {id} is not open"))),
         }
     }
 
@@ -174,7 +174,7 @@ impl Sessions {
             return Err(open_already(&id));
         }
         if open.len() >= MOST {
-            let text = format!("{MOST} sessions are open already: close one first");
+            let text = format!("{MOST} sessions are already open: close one first");
             return Err(RpcError::new(RpcError::INVALID_REQUEST, text));
         }
         open.insert(id.clone(), Slot::Opening);
@@ -194,10 +194,10 @@ impl Sessions {
         servers: &[acp::McpServer],
     ) -> Result<(Startup, Vec<String>), RpcError> {
         if !cwd.is_absolute() {
-            return Err(RpcError::invalid_params(format!("/cwd: {} is no absolute path", cwd.display())));
+            return Err(RpcError::invalid_params(format!("/cwd: {} is not an absolute path", cwd.display())));
         }
         if !cwd.is_dir() {
-            return Err(RpcError::invalid_params(format!("/cwd: {} is no folder", cwd.display())));
+            return Err(RpcError::invalid_params(format!("/cwd: {} is not a folder", cwd.display())));
         }
         let read = Startup::in_folder(self.args.clone(), self.environment.clone(), cwd, choice);
         let (mut startup, mut warnings) = read.map_err(|failure| refusal(&failure))?;
@@ -212,7 +212,7 @@ impl Sessions {
         let all = sinew_session::list(&self.folders, Scope::All);
         all.into_iter()
             .find(|listed| *listed.id == *id.0)
-            .ok_or_else(|| RpcError::new(super::RESOURCE_NOT_FOUND, format!("/sessionId: there is no session {id}")))
+            .ok_or_else(|| RpcError::new(super::RESOURCE_NOT_FOUND, format!("/sessionId: session {id} does not exist")))
     }
 
     /// Returns a page of the saved sessions, newest first.
@@ -227,7 +227,7 @@ impl Sessions {
             None => 0,
             Some(cursor) => {
                 let at = all.iter().position(|listed| listed.id == *cursor);
-                1 + at.ok_or_else(|| RpcError::invalid_params("/cursor: it is none that session/list gave"))?
+                1 + at.ok_or_else(|| RpcError::invalid_params("/cursor: not a cursor from session/list"))?
             }
         };
         let page = &all[first..all.len().min(first + PAGE)];
@@ -283,7 +283,7 @@ impl Sessions {
 }
 
 fn open_already(id: &acp::SessionId) -> RpcError {
-    RpcError::new(RpcError::INVALID_REQUEST, format!("/sessionId: session {id} is open already: close it first"))
+    RpcError::new(RpcError::INVALID_REQUEST, format!("/sessionId: session {id} is already open: close it first"))
 }
 
 /// Converts the MCP servers of an editor to the form of a configuration file. The editor's names are for people; ours
@@ -300,15 +300,16 @@ fn brought(servers: &[acp::McpServer], warnings: &mut Vec<String>) -> Option<Val
             acp::McpServer::Http(server) => (&server.name, address("http", &server.url, &server.headers)),
             acp::McpServer::Sse(server) => (&server.name, address("sse", &server.url, &server.headers)),
             _ => {
-                warnings
-                    .push("the editor brings an MCP server of a kind that this version of sinew does not know".into());
+                warnings.push(
+                    "the editor configures an MCP server of a type that this version of sinew does not support".into(),
+                );
                 continue;
             }
         };
         let letter = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '.' | '-');
         let plain: String = name.chars().map(|char| if letter(char) { char } else { '_' }).take(100).collect();
         match named.contains_key(&plain) {
-            true => warnings.push(format!("MCP server {name:?}: the editor brings another one of this name")),
+            true => warnings.push(format!("MCP server {name:?}: the editor configures another server with this name")),
             false => drop(named.insert(plain, entry)),
         }
     }
@@ -343,7 +344,7 @@ fn refusal(failure: &Failure) -> RpcError {
     }
     let ways = json!({"ways": [
         "run `sinew login` in a terminal",
-        "set the key of a provider in the environment, for instance ANTHROPIC_API_KEY or OPENAI_API_KEY",
+        "set the API key of a provider in the environment, for example ANTHROPIC_API_KEY or OPENAI_API_KEY",
         "name a provider or a local server in models.json, or start ollama",
     ]});
     RpcError {

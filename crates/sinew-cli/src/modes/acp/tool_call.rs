@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn a_place_is_absolute_and_has_its_line() {
+    fn locations_are_absolute_and_have_line_numbers() {
         let places = |tool, arguments| {
             let places = locations(Path::new("/w"), tool, &arguments);
             places.into_iter().map(|place| (place.path, place.line)).collect::<Vec<_>>()
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_goes_as_two_texts_unless_it_is_too_large_or_no_text() {
+    fn changes_are_sent_as_two_texts_or_as_a_unified_diff() {
         let change = |new: Vec<u8>| FileChange { path: "/a".into(), old: Some(b"old".to_vec()), new };
         let details = json!({"diff": "-old\n+new\n"});
         let blocks = [Block::text("Applied.")];
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn phases_of_a_list_stand_in_front_of_its_items() {
+    fn items_begin_with_the_name_of_their_phase() {
         let task = |content: &str, status: &str| json!({"content": content, "status": status});
         let one = json!([{"name": "A", "tasks": [task("x", "in_progress")]}]);
         let two =

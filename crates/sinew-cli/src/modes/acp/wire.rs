@@ -163,7 +163,10 @@ impl Wire {
         let (send, answer) = oneshot::channel();
         let called = self.peer().call(method, Some(params), send);
         let (id, frame) = called.map_err(|full| {
-            RpcError::new(RpcError::INTERNAL_ERROR, format!("{} requests wait for the editor already", full.waiting))
+            RpcError::new(
+                RpcError::INTERNAL_ERROR,
+                format!("{} requests are already waiting for the editor", full.waiting),
+            )
         })?;
         let pending = Pending { wire: self, id };
         self.send(frame).await;
@@ -197,7 +200,7 @@ impl Wire {
 }
 
 fn gone() -> RpcError {
-    RpcError::new(RpcError::INTERNAL_ERROR, "the editor is gone")
+    RpcError::new(RpcError::INTERNAL_ERROR, "the editor has disconnected")
 }
 
 /// A pending request, which is cancelled if it is dropped.

@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_changes_is_told_and_the_end_takes_it_back() {
+    fn only_changes_are_announced_and_the_end_resets_them() {
         let mut announcer = announcer(&[("VTE_VERSION", "1")]);
         assert_eq!(announcer.tell(State::Ready, "A"), "\x1b]2;sinew - A\x1b\\");
         assert_eq!(announcer.tell(State::Ready, "A"), "");

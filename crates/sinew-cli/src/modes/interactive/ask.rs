@@ -45,9 +45,9 @@ impl Ask for Asker {
                 let (file, kept) = (self.settings.clone(), rule.clone());
                 let written = tokio::task::spawn_blocking(move || keep(&file, &kept)).await;
                 let text = match written {
-                    Ok(Ok(())) => format!("{rule} is kept in {}", self.settings.display()),
-                    Ok(Err(error)) => format!("{rule} counts until you leave: {}", error.message()),
-                    Err(panic) => format!("{rule} counts until you leave: {panic}"),
+                    Ok(Ok(())) => format!("{rule} is saved in {}", self.settings.display()),
+                    Ok(Err(error)) => format!("{rule} applies until you quit: {}", error.message()),
+                    Err(panic) => format!("{rule} applies until you quit: {panic}"),
                 };
                 self.mailbox.send(Message::Output(text));
             }

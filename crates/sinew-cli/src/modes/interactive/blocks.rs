@@ -152,9 +152,9 @@ impl ToolBlock {
         let code = match run.exit_code {
             Some(0) => String::new(),
             Some(code) => format!("exit code {code}"),
-            None => "ended before it was done".into(),
+            None => "stopped before it finished".into(),
         };
-        let file = run.full_output_path.as_ref().map(|file| format!("all of it: {file}"));
+        let file = run.full_output_path.as_ref().map(|file| format!("full output: {file}"));
         let parts = [code, std::mem::take(&mut self.footer), file.unwrap_or_default()];
         self.footer = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" · ");
     }
@@ -310,11 +310,11 @@ mod tests {
         let mut block = ToolBlock::new("bash", &json!({"command": "seq 30"}));
         block.unfold(true);
         block.finish((1..=30).map(|line| format!("{line}\n")).collect(), None, false, None);
-        assert_eq!(shown(block).len(), 31, "unfolded it shows all");
+        assert_eq!(shown(block).len(), 31, "unfolded it shows everything");
     }
 
     #[test]
-    fn a_change_is_a_diff_and_a_failure_its_reason() {
+    fn changes_show_a_diff_and_failures_their_reason() {
         let mut block = ToolBlock::new("edit", &json!({"path": "a.rs"}));
         block.finish("Edited".into(), Some("-old\n+new"), false, None);
         assert_eq!(shown(block), ["● edit a.rs +1 −1", "- old", "+ new"]);

@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_terminal_is_asked_where_the_locale_is_not_sure() {
+    fn the_terminal_is_asked_if_the_locale_is_ambiguous() {
         use Characters::{All, Ascii, AsciiSymbols};
         for (variables, asks, first) in [
             (&[("LANG", "de_DE.UTF-8")][..], false, All),

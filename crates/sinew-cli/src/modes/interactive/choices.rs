@@ -122,27 +122,27 @@ impl Topic {
 
     pub(super) fn title(self) -> &'static str {
         match self {
-            Topic::Login => "Log in, or choose a model of this machine",
-            Topic::Logout => "Forget the key or login of which provider?",
-            Topic::Providers => "A key of which provider?",
+            Topic::Login => "Sign in, or choose a local model",
+            Topic::Logout => "Remove the key or login of which provider?",
+            Topic::Providers => "Which provider is the key for?",
             Topic::Models { once: false } => "Which model answers?",
-            Topic::Models { once: true } => "Which model answers the next prompt, and that one only?",
-            Topic::Thinking => "How much does it think?",
+            Topic::Models { once: true } => "Which model answers the next prompt only?",
+            Topic::Thinking => "Which thinking level?",
             Topic::Sessions { all: false } => "Sessions of this folder",
             Topic::Sessions { all: true } => "Sessions of all folders",
             Topic::Tree(filter) => filter.title(),
-            Topic::Branch => "A new session from before which message?",
+            Topic::Branch => "Start a new session before which message?",
             Topic::Settings => "Settings",
             Topic::Values => "Which value?",
             Topic::Theme => "Which theme?",
             Topic::Tools { now: false } => "Tools of the model",
             Topic::Tools { now: true } => "Tools of the model, from the next request on",
-            Topic::Jobs => "Commands in the background",
+            Topic::Jobs => "Background commands",
             Topic::Tasks => "Subagents of this session",
             Topic::Findings => "Findings of the review",
             Topic::History => "Which earlier prompt?",
-            Topic::Share => "Publish the whole session, for everyone who has the link?",
-            Topic::Redraw => "Erase all that this terminal has kept, of your shell too?",
+            Topic::Share => "Publish the whole session to everyone who has the link?",
+            Topic::Redraw => "Erase the whole scrollback, including your shell's output?",
         }
     }
 
@@ -150,7 +150,7 @@ impl Topic {
     pub(super) fn hint(self, keys: &Bindings) -> String {
         let list = |action| keys.short(Action::List(action));
         match self {
-            Topic::Models { .. } => format!("{}: keep as the default", list(ListAction::Keep)),
+            Topic::Models { .. } => format!("{}: set as the default", list(ListAction::Keep)),
             Topic::Sessions { all: false } => format!("{}: all folders", keys.short(Action::Tab)),
             Topic::Sessions { all: true } => format!("{}: this folder", keys.short(Action::Tab)),
             Topic::Tree(_) => {
@@ -161,16 +161,16 @@ impl Topic {
                 format!("{}: on or off, from the next session on", list(ListAction::Confirm))
             }
             Topic::Tools { now: true } => format!("{}: on or off", list(ListAction::Confirm)),
-            Topic::Settings | Topic::Values => format!("{}: kept elsewhere", keys.short(Action::Tab)),
-            Topic::Jobs => format!("{}: its output · {}: end it", list(ListAction::Confirm), list(ListAction::Stop)),
+            Topic::Settings | Topic::Values => format!("{}: store elsewhere", keys.short(Action::Tab)),
+            Topic::Jobs => format!("{}: show output · {}: stop", list(ListAction::Confirm), list(ListAction::Stop)),
             Topic::Tasks => format!(
-                "{}: read its conversation · {}: write to it · {}: stop it",
+                "{}: show conversation · {}: send a message · {}: stop",
                 list(ListAction::Confirm),
                 keys.short(Action::Tab),
                 list(ListAction::Stop)
             ),
             Topic::Findings => format!("{}: ask for a correction", list(ListAction::Confirm)),
-            Topic::History => format!("{}: the next", keys.short(Action::SearchHistory)),
+            Topic::History => format!("{}: next match", keys.short(Action::SearchHistory)),
             _ => String::new(),
         }
     }
@@ -185,12 +185,12 @@ pub(super) type Entries = Vec<Entry<Choice>>;
 
 /// Returns the question before `/redraw all`.
 pub(super) fn redraw() -> Entries {
-    let erase = "the scrollback goes; the end of this session is written anew";
+    let erase = "clears the scrollback, and prints the end of this session again";
     vec![Entry::new("No", "nothing is erased", Choice::Nothing), Entry::new("Erase it", erase, Choice::Redraw)]
 }
 
 pub(super) fn share(command: &str) -> Entries {
-    let what = format!("`{command}` gets its page");
+    let what = format!("`{command}` receives its page");
     vec![
         Entry::new("No", "nothing leaves this machine", Choice::Nothing),
         Entry::new("Publish it", what, Choice::Share),
@@ -287,7 +287,7 @@ pub(super) fn settings(value: impl Fn(&'static str) -> (Value, Option<&'static s
     KEYS.iter().filter(|key| key.waits_for.is_none()).map(entry).collect()
 }
 
-/// Returns the entries for the values of a setting; `None` if its value has to be typed.
+/// Returns the entries for the values of a setting; `None` if its value must be typed.
 pub(super) fn values(path: &'static str) -> Option<Entries> {
     let key = KEYS.iter().find(|key| key.path == path)?;
     let values: Vec<Value> = match key.kind {
@@ -306,7 +306,7 @@ pub(super) fn values(path: &'static str) -> Option<Entries> {
 
 /// The built-in themes.
 pub(super) const THEMES: &[(&str, &str)] =
-    &[("dark", "for dark backgrounds"), ("light", "for light backgrounds"), ("ansi", "the terminal's 16 colours")];
+    &[("dark", "for dark backgrounds"), ("light", "for light backgrounds"), ("ansi", "the terminal's 16 colors")];
 
 pub(super) fn themes() -> Entries {
     THEMES.iter().map(|(name, text)| Entry::new(*name, *text, Choice::Theme(name))).collect()
@@ -384,15 +384,15 @@ pub(super) fn login(control: &Control) -> Entries {
     };
     providers()
         .filter(|entry| models.has_own_key(&entry.id))
-        .for_each(|entry| found(entry, "there is a key", &mut entries));
+        .for_each(|entry| found(entry, "a key is set", &mut entries));
     providers()
         .filter(|entry| entry.keyless && is_loopback(&entry.base_url) && !models.has_own_key(&entry.id))
-        .for_each(|entry| found(entry, "a server of this machine", &mut entries));
+        .for_each(|entry| found(entry, "a server on this machine", &mut entries));
     for entry in providers().filter(|entry| login_kind(entry).is_some()) {
-        let name = format!("Log in at {}", entry.id);
-        entries.push(Entry::new(name, "in a browser or by a code", Choice::Provider(entry.id.clone())));
+        let name = format!("Sign in to {}", entry.id);
+        entries.push(Entry::new(name, "in a browser or with a code", Choice::Provider(entry.id.clone())));
     }
-    entries.push(Entry::new("Paste a key", "of anthropic, openai, google and others", Choice::Providers));
+    entries.push(Entry::new("Paste a key", "for anthropic, openai, google and others", Choice::Providers));
     entries.push(Entry::new("Play the demo", "real tools, a scripted model, a temporary folder", Choice::Demo));
     if is_absent(&current) {
         entries.push(Entry::new("Leave", "", Choice::Leave));
@@ -405,7 +405,7 @@ pub(super) fn providers(control: &Control) -> Entries {
     let registry = models.registry();
     let named = registry.providers().iter().filter(|entry| !entry.env.is_empty() || entry.oauth.is_some());
     let entry = |entry: &ProviderEntry| {
-        let has = if models.has_own_key(&entry.id) { "there is one" } else { "" };
+        let has = if models.has_own_key(&entry.id) { "a key is set" } else { "" };
         let how = if login_kind(entry).is_some() { "login" } else { has };
         Entry::new(entry.id.clone(), how, Choice::Provider(entry.id.clone()))
     };
@@ -442,7 +442,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_earlier_prompt_is_found_by_any_of_its_words_and_comes_back_whole() {
+    fn earlier_prompts_are_found_by_words_and_returned_whole() {
         let said = |text: &str, cwd: &str| Prompt { prompt: text.into(), created_at: 1, cwd: cwd.into() };
         let given = vec![said("fix the\n\n  Parser", "/here"), said("parse it", "/there"), said("say", "/here")];
         let mut picker = crate::modes::interactive::picker::Picker::new("Which?", prompts(given, "/here")).by_words();
@@ -460,7 +460,7 @@ mod tests {
     }
 
     #[test]
-    fn settings_offer_their_values_where_they_are_few() {
+    fn settings_with_few_values_list_them() {
         let offered =
             |path| values(path).map(|entries| entries.into_iter().map(|entry| entry.name).collect::<Vec<_>>());
         assert_eq!(offered("retry.enabled"), Some(vec!["true".into(), "false".into()]));

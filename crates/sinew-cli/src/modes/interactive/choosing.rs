@@ -80,9 +80,9 @@ impl Target {
     /// Returns the title of the list.
     fn title(self) -> &'static str {
         match self {
-            Target::User => "Settings, kept in your file",
-            Target::Project => "Settings, kept in the file of the project",
-            Target::Session => "Settings, until you leave",
+            Target::User => "Settings, stored in your file",
+            Target::Project => "Settings, stored in the project's file",
+            Target::Session => "Settings, until you quit",
         }
     }
 }
@@ -137,7 +137,7 @@ impl ChangedSettings {
         let file = match self.target {
             Target::User => Some(&paths.agent),
             Target::Project if !trusted && settings::is_guarded(path) => {
-                return Err(format!("{path}: a project may set it only once you trust the project"));
+                return Err(format!("{path}: a project can only set this once you trust the project"));
             }
             Target::Project => Some(&paths.project),
             Target::Session => None,
@@ -148,10 +148,10 @@ impl ChangedSettings {
             None => settings::check(path, &value).map_err(|error| error.message().to_string())?,
         }
         self.changed.insert((self.target, path), value);
-        let place = file.map_or("kept until you leave".into(), |file| format!("kept in {}", file.display()));
+        let place = file.map_or("stored until you quit".into(), |file| format!("stored in {}", file.display()));
         Ok(match self.value(control, path).1 {
             Some(layer) if layer != self.target.name() => {
-                format!("{place} (the value of the layer {layer} is above it)")
+                format!("{place} (overridden by the layer {layer})")
             }
             _ => place,
         })
@@ -162,9 +162,9 @@ impl ChangedSettings {
     pub(super) fn told(&mut self, path: &'static str, place: &str, now: bool) -> String {
         if !now && self.target == Target::Session {
             self.changed.remove(&(Target::Session, path));
-            return format!("{path} is read at the start only: it has to be kept in a file");
+            return format!("{path} is only read at the start: store it in a file");
         }
-        let when = if now { "counts from now on" } else { "counts from the next start" };
+        let when = if now { "applies from now on" } else { "applies from the next start on" };
         format!("{path} is {place} and {when}")
     }
 
@@ -243,7 +243,7 @@ pub(super) fn switch_tool(control: &Control, name: &str, now: bool) -> Result<St
     Ok(match switched.lost {
         None => format!("{name} is {state} from the next session on (at once: /tools {NOW})"),
         Some(0) => format!("{name} is {state}"),
-        Some(lost) => format!("{name} is {state}: {lost} tokens in a cache are lost"),
+        Some(lost) => format!("{name} is {state}: {lost} cached tokens are invalidated"),
     })
 }
 
@@ -251,9 +251,9 @@ async fn go_to(control: Arc<Control>, mailbox: Mailbox, id: String) {
     let open = control.session();
     match control.navigate(&open, &id, BranchSummaryChoice::AsSet).await {
         Ok(moved) if moved.cancelled => mailbox.send(Message::Notice("a hook refused it".into())),
-        Ok(moved) if moved.aborted => mailbox.send(Message::Notice("interrupted: nothing has moved".into())),
+        Ok(moved) if moved.aborted => mailbox.send(Message::Notice("interrupted: nothing has changed".into())),
         Ok(moved) => {
-            mailbox.send(Message::SessionChanged("another place of this session".into()));
+            mailbox.send(Message::SessionChanged("another point in this session".into()));
             moved.editor_text.into_iter().for_each(|text| mailbox.send(Message::EditorText(text)));
         }
         Err(error) => mailbox.send(Message::Failed { error: error.message, text: String::new() }),

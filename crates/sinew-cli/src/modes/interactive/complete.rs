@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn the_text_says_what_is_wanted() {
+    fn the_text_before_the_cursor_selects_the_completion() {
         let mention = |query: &str| Wanted::Mention(query.into());
         check("/", Some((Wanted::Command(String::new()), 0)));
         check("/mod", Some((Wanted::Command("mod".into()), 0)));
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_whole_is_marked_and_adds_nothing() {
+    fn an_exact_match_is_selected_and_adds_nothing() {
         let names = ["model", "move", "mode"];
         let candidates =
             names.map(|name| Candidate { name: name.into(), help: "".into(), insert: format!("/{name} ") });
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_begin_as_they_are_written() {
+    fn paths_are_completed_by_their_beginning() {
         let folder = tempfile::tempdir().unwrap();
         std::fs::create_dir(folder.path().join("source")).unwrap();
         for name in ["source/main.rs", "source/.hidden", "song", "other"] {

@@ -285,10 +285,10 @@ impl Conversation {
     /// to exit.
     pub(super) fn go_behind(&mut self, leave: &str) -> Result<(), String> {
         if !self.control.session().agent.is_running() {
-            return Err(format!("no run goes on: {leave} leaves"));
+            return Err(format!("no run is active: {leave} quits"));
         }
         if !self.outgoing.is_empty() {
-            return Err("a text is on its way to the agent: try again when it is there".into());
+            return Err("a message is being sent: try again in a moment".into());
         }
         (self.leaving.code, self.leaving.goes_behind) = (Some(0), true);
         Ok(())
@@ -397,7 +397,7 @@ impl Conversation {
         self.runtime.spawn(async move {
             mailbox.send(match control.cycle_model(turn).await {
                 Ok(Some(change)) => Message::ModelChanged(change.model.key()),
-                Ok(None) => Message::Notice("there is no other model: /login sets one up".into()),
+                Ok(None) => Message::Notice("there is no other model: use /login to set one up".into()),
                 Err(error) => Message::Notice(error.message),
             });
         });

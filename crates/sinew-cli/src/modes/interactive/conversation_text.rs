@@ -115,7 +115,7 @@ impl ConversationText {
                 self.call("!", &run.command);
                 self.output(&run.output);
                 if let Some(file) = &run.full_output_path {
-                    self.output(&format!("all of it: {file}"));
+                    self.output(&format!("full output: {file}"));
                 }
             }
             AgentMessage::CompactionSummary(summary) => self.text_block(&format!("⋯ {}", summary.summary), DIM),
@@ -179,7 +179,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn all_output_is_there_and_none_of_it_can_send_an_escape() {
+    fn all_output_is_included_without_escapes() {
         let output: String = (1..=100).map(|line| format!("\u{1b}[31mline {line}\u{1b}]52;c;eA==\u{7}\n")).collect();
         let run = BashExecution { command: "seq 100".into(), output, exit_code: Some(0), ..BashExecution::default() };
         let shown = ConversationText::of(&[AgentMessage::BashExecution(run)]);

@@ -64,15 +64,20 @@ pub(super) fn copy_text(control: &Control, text: &str) -> Result<Copied, Control
     let has_cursor = control.app.startup.environment.has_cursor();
     if !has_cursor || text.len() > TERMINAL_LIMIT {
         let why = match has_cursor {
-            true => format!("{} bytes are more than terminals take", text.len()),
+            true => format!("{} bytes are too many for a terminal", text.len()),
             false => "this terminal has no clipboard".into(),
         };
         let file = private_file::write(control, "copies", ("copy", "md"), text)?;
-        let text = format!("{why}: {size} are in {}", file.display());
+        let text = format!("{why}: wrote {size} to {}", file.display());
         return Ok(Copied { text, is_file: true, bytes: None, clipboard: None });
     }
     let bytes = format!("\x1b]52;c;{}\x1b\\", STANDARD.encode(text)).into_bytes();
-    Ok(Copied { text: format!("copied {size} by the terminal"), is_file: false, bytes: Some(bytes), clipboard: None })
+    Ok(Copied {
+        text: format!("copied {size} through the terminal"),
+        is_file: false,
+        bytes: Some(bytes),
+        clipboard: None,
+    })
 }
 
 /// Copies the whole conversation with all calls.
@@ -99,7 +104,9 @@ fn part(answer: &str, what: &str) -> Result<String, ControlError> {
         ("code", _) => Ok(blocks.join("\n")),
         (_, Some(number)) => {
             let block = number.checked_sub(1).and_then(|at| blocks.get(at)).cloned();
-            block.ok_or_else(|| format!("the last answer has {} code blocks, no {number}th one", blocks.len()).into())
+            block.ok_or_else(|| {
+                format!("the last answer has {} code blocks, so there is no block {number}", blocks.len()).into()
+            })
         }
         _ => Err(format!("/copy {what}: use a number, code or all").into()),
     }

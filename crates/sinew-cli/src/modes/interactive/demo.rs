@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 /// The prompt of the demo.
-const PROMPT: &str = "The total of the shopping list is wrong. Find out why and repair it.";
+const PROMPT: &str = "The total of the shopping list is wrong. Find out why and fix it.";
 
 /// The files, by their path in the directory.
 const FILES: &[(&str, &str)] = &[
@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_bug_of_the_demo_is_real_and_its_change_repairs_it() {
+    fn the_edit_of_the_demo_fixes_its_bug() {
         let demo = Demo::prepare(u64::from(std::process::id())).unwrap();
         let shop = demo.path().join("shop");
         let test = || Command::new("sh").arg("test.sh").current_dir(&shop).output().unwrap();

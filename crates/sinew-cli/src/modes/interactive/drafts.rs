@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_draft_is_kept_for_its_owner_until_it_is_taken_back() {
+    fn drafts_are_private_and_deleted_when_loaded() {
         let agent = tempfile::tempdir().unwrap();
         assert_eq!(take(agent.path(), "a").unwrap(), None);
         keep(agent.path(), "a", "").unwrap();

@@ -73,7 +73,7 @@ impl<T> Form<T> {
     pub(super) fn with_keys(mut self, keys: &Bindings) -> Form<T> {
         self.hint = match self.editor {
             Some(_) => keys.line_hint(),
-            None => format!("waiting · {} ends it", keys.short(Action::List(ListAction::Cancel))),
+            None => format!("waiting · {} cancels", keys.short(Action::List(ListAction::Cancel))),
         };
         self
     }
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_of_several_rows_is_one_link() {
+    fn a_url_of_several_rows_is_one_link() {
         let address = format!("https://example.test/oauth?state={}", "x1".repeat(60));
         let mut form =
             Form::new("Log in", vec!["Open this:".into()], ()).with_address("", &address).with_line("then wait");
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn escape_leaves_and_a_form_to_wait_takes_nothing() {
+    fn escape_closes_a_form_and_a_waiting_form_ignores_text() {
         let mut form = Form::new("Wait", Vec::new(), ()).waiting();
         assert_eq!(form.key(panel_press("enter", "")), Filled::Stays);
         assert_eq!(form.key(panel_press("escape", "")), Filled::Closed);

@@ -39,7 +39,7 @@ impl PromptHistory {
                 match work {
                     Work::Add(prompt) => {
                         if let Err(error) = history.add(prompt) {
-                            mailbox.send(Message::Notice(format!("the history was not written: {error}")));
+                            mailbox.send(Message::Notice(format!("failed to write the history: {error}")));
                         }
                     }
                     // The receiver may have been dropped.
@@ -80,7 +80,7 @@ impl HistoryReader {
     pub(super) fn read(self, cwd: &Path) -> io::Result<Vec<Prompt>> {
         let (found, answer) = mpsc::channel();
         let asked = self.0.and_then(|work| work.send(Work::Search(cwd.to_path_buf(), found)).ok());
-        let closed = || io::Error::other("the program ends");
+        let closed = || io::Error::other("the program is exiting");
         asked.ok_or_else(closed)?;
         answer.recv().map_err(|_| closed())?
     }

@@ -87,7 +87,10 @@ unsafe fn wake(group: libc::pid_t, terminal: libc::c_int) -> ! {
 /// Prints how to find the session again, on the terminal that the program leaves.
 pub(super) fn say_behind(control: &Control) {
     let id = control.session().agent.session().id().to_string();
-    output::tell(&format!("The run goes on without this terminal. Later: sinew -r {}", id.get(..8).unwrap_or(&id)));
+    output::tell(&format!(
+        "The run continues without this terminal. Resume with: sinew -r {}",
+        id.get(..8).unwrap_or(&id)
+    ));
 }
 
 /// Waits until the run is over, and notifies the terminal if it still exists. A signal ends the run.

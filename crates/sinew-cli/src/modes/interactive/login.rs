@@ -64,7 +64,7 @@ async fn log_in(
             mailbox.send(Message::LoginStep(LoginStep::Code { provider, address, code: login.user_code.clone() }));
             login.finish(client, now).await?
         }
-        None => return Err(format!("{provider} has no login: paste a key").into()),
+        None => return Err(format!("{provider} does not support logins: paste a key").into()),
     };
     Ok(models.credentials().store_login(&entry.id, &entered).await?)
 }
@@ -89,7 +89,7 @@ pub(super) async fn use_provider(control: Arc<Control>, mailbox: Mailbox, provid
         models.ask(std::slice::from_ref(&provider)).await;
     }
     let Some(model) = models.registry().default_model(&provider) else {
-        let text = format!("{provider} is set up, and has told no model: name one with /model {provider}/NAME");
+        let text = format!("{provider} is set up, but lists no models: choose one with /model {provider}/NAME");
         return mailbox.send(Message::Changed(text));
     };
     match control.set_model(&model.provider, &model.id).await {
@@ -103,8 +103,8 @@ pub(super) async fn use_provider(control: Arc<Control>, mailbox: Mailbox, provid
 /// Deletes the keys and logins of a provider.
 pub(super) async fn forget(control: Arc<Control>, mailbox: Mailbox, provider: String) {
     let text = match control.app.models.credentials().forget(&provider).await {
-        Ok(true) => format!("the keys and logins of {provider} are gone from auth.json"),
-        Ok(false) => format!("auth.json holds no key and no login of {provider}"),
+        Ok(true) => format!("removed the keys and logins of {provider} from auth.json"),
+        Ok(false) => format!("no saved credentials for {provider}"),
         Err(error) => error.message,
     };
     mailbox.send(Message::Changed(text));

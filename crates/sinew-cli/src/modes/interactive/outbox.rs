@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn a_terminal_that_is_gone_is_an_error() {
+    fn a_closed_terminal_is_an_error() {
         let mut outbox = Outbox::default();
         outbox.push(b"x");
         assert_eq!(outbox.send(&mut &mut [][..]).unwrap_err().kind(), ErrorKind::WriteZero);

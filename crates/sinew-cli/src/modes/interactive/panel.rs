@@ -95,17 +95,17 @@ impl Panel {
             Some(rule) => vec![
                 "yes, once".into(),
                 format!("yes, and in this session: {rule}"),
-                format!("yes, and always, kept in {}: {rule}", file.display()),
+                format!("yes, and always, saved in {}: {rule}", file.display()),
                 "no".into(),
-                "no, with a word to the model".into(),
+                "no, and tell the model why".into(),
             ],
             // No rule can express this call exactly.
             None => vec![
                 "yes, once".into(),
-                "– (no single rule fits this call alone)".into(),
+                "– (no rule matches exactly this call)".into(),
                 "–".into(),
                 "no".into(),
-                "no, with a word to the model".into(),
+                "no, and tell the model why".into(),
             ],
         };
         Panel {
@@ -422,7 +422,7 @@ impl Panel {
         if let Some((choice, editor)) = &mut self.writing {
             choices.clear();
             let what = match *choice {
-                SESSION => "Calls that run without asking, until this session is left:",
+                SESSION => "Calls that run without asking, in this session:",
                 ALWAYS => "Calls that run without asking, from now on:",
                 _ => "What should the model do instead?",
             };
@@ -450,8 +450,8 @@ impl Panel {
                 let shown = room.saturating_sub(1);
                 let hidden = body.len() - shown;
                 let (from, text) = match self.at_end {
-                    true => (hidden, format!("  ⋯ {hidden} rows before")),
-                    false if room < 2 => (0, "  ⋯ no room: enlarge it".to_string()),
+                    true => (hidden, format!("  ⋯ {hidden} earlier rows")),
+                    false if room < 2 => (0, "  ⋯ no room: enlarge the terminal".to_string()),
                     false => {
                         let end = self.keys.short(Action::Edit(EditAction::LineEnd));
                         (0, format!("  ⋯ {hidden} more rows · {end}: read them first"))
@@ -493,7 +493,7 @@ fn squeeze(choices: &mut Vec<Row>, marked: Option<usize>, room: usize) {
 pub(super) fn body(request: &ApprovalRequest, changes: &[FileChange]) -> String {
     let mut out = format!("The rule {} asks", request.rule);
     match &request.unsure {
-        Some(reason) => out.push_str(&format!(": the line cannot be read for sure ({reason}).\n")),
+        Some(reason) => out.push_str(&format!(": the command cannot be analyzed reliably ({reason}).\n")),
         None => out.push_str(".\n"),
     }
     if !changes.is_empty() {

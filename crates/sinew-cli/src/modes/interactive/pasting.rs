@@ -130,7 +130,7 @@ fn unescaped(text: &str) -> String {
 /// Returns an error if there is no clipboard, it is empty or does not respond, or if a picture cannot be stored.
 pub(super) fn read_clipboard(control: &Control) -> Result<Clip, String> {
     let clipboard =
-        copy::desktop(control).ok_or("no desktop's clipboard is in reach: paste by the keys of your terminal")?;
+        copy::desktop(control).ok_or("no desktop clipboard is available: paste with the keys of your terminal")?;
     if let Some(picture) = clipboard.read_image().map_err(|error| error.to_string())? {
         let size = probe(&picture).ok().map(|facts| facts.upright_size());
         let path = keep(&picture, control.app.clock.random()).map_err(|error| format!("the picture: {error}"))?;
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_that_is_pasted_mentions_its_file() {
+    fn a_pasted_path_mentions_its_file() {
         for (text, expect) in [
             ("src/a.rs", "@src/a.rs "),
             ("DIR/src/a.rs\n", "@DIR/src/a.rs "),
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn any_other_paste_is_its_text() {
+    fn other_pastes_are_inserted_as_text() {
         for text in ["src", "src/", "src/none.rs", "look at src/a.rs", "src/a.rs\nsrc/p.png", "/dev/null", "a.rs"] {
             assert_eq!(pasted("", text).1, text);
         }

@@ -58,7 +58,7 @@ impl<T: Clone> Picker<T> {
             hint: String::new(),
             list: List::default(),
             choices: Vec::new(),
-            nothing: "nothing fits".into(),
+            nothing: "no matches".into(),
             preview: Vec::new(),
         };
         picker.set_entries(entries);
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn entries_that_come_later_leave_the_mark_where_it_is() {
+    fn late_entries_do_not_move_the_selection() {
         let mut picker = fruit();
         picker.key(panel_press("down", ""));
         let more = [("zero", 0), ("apple", 1), ("banana", 2), ("cherry", 3)];

@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn a_picture_takes_the_cells_that_it_covers_and_no_more_than_there_are() {
+    fn a_picture_fits_into_the_available_cells() {
         let space = Space { columns: 40, rows: 10, cell: (8, 16) };
         for (width, height, cells, pixels) in [
             (1, 1, (1, 1), (1, 1)),
@@ -275,7 +275,7 @@ mod tests {
         }
         let jpeg = image(20, 20, ImageFormat::Jpeg);
         let prepared = prepare(&jpeg, space, Drawing::Cells).unwrap();
-        assert_eq!(SourceFormat::of(&prepared.png), Some(SourceFormat::Png), "terminals take no other format");
+        assert_eq!(SourceFormat::of(&prepared.png), Some(SourceFormat::Png), "terminals accept no other format");
         assert_eq!(prepare(&jpeg, space, Drawing::Cells).unwrap().placed, prepared.placed, "the same number again");
         assert!((1..placeholder::MAX_ID).contains(&prepared.placed.id));
         assert!(
@@ -284,13 +284,13 @@ mod tests {
     }
 
     #[test]
-    fn a_caption_tells_size_and_type() {
+    fn a_caption_contains_size_and_type() {
         assert_eq!(caption(&image(30, 20, ImageFormat::Png)), "[image 30×20 image/png]");
         assert_eq!(caption(&ImageBlock { data: "?".into(), mime_type: "image/gif".into() }), "[image image/gif]");
     }
 
     #[test]
-    fn pictures_are_for_terminals_that_keep_them_with_their_cells() {
+    fn pictures_need_a_terminal_that_stores_them_with_their_cells() {
         for (name, expect) in [
             ("kitty(0.42.1)", Some(Drawing::Cells)),
             ("ghostty 1.2.0", Some(Drawing::Cells)),

@@ -97,8 +97,8 @@ impl Replay<'_> {
                 block.finish_command(run, None);
                 screen.push(block);
             }
-            AgentMessage::CompactionSummary(_) => line(screen, "⋯ what came before was summed up", DIM),
-            AgentMessage::BranchSummary(_) => line(screen, "⋯ a branch that was left was summed up", DIM),
+            AgentMessage::CompactionSummary(_) => line(screen, "⋯ earlier messages were summarized", DIM),
+            AgentMessage::BranchSummary(_) => line(screen, "⋯ the branch that you left was summarized", DIM),
             AgentMessage::FileMention(mention) => {
                 for file in &mention.files {
                     match &file.image {

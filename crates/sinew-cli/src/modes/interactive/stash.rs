@@ -22,9 +22,9 @@ impl Switched {
     pub(super) fn text(self, keys: &Bindings) -> String {
         let key = keys.short(Action::Stash);
         match self {
-            Switched::Aside => format!("put aside: it comes back after the next send, or by {key}"),
-            Switched::Back => "the draft is back".into(),
-            Switched::Nothing => format!("no draft was put aside: {key} on a draft does it"),
+            Switched::Aside => format!("stashed: restored after the next message, or with {key}"),
+            Switched::Back => "the draft is restored".into(),
+            Switched::Nothing => format!("no stashed draft: {key} stashes the current one"),
         }
     }
 }
@@ -74,7 +74,7 @@ mod tests {
             assert!(editor.is_empty());
         }
         editor.set_text("three");
-        assert!(!stash.give_back(&mut editor), "what is written stays");
+        assert!(!stash.give_back(&mut editor), "the current text stays");
         assert_eq!(editor.submit(), "three");
         assert!(stash.give_back(&mut editor));
         assert_eq!(editor.text(), "two");

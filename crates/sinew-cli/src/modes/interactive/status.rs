@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn elapsed_time_moves_in_steps_and_two_rows_have_the_place_below() {
+    fn elapsed_time_moves_in_steps_and_the_second_row_shows_the_location() {
         let now = Instant::now();
         let facts = Facts { model: "m".into(), branch: "main".into(), folder: "~/p".into(), ..Facts::default() };
         let since = now.checked_sub(Duration::from_secs(27));
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_below_the_home_is_named_from_there() {
+    fn folders_in_the_home_directory_begin_with_a_tilde() {
         let home = Some(Path::new("/home/ada"));
         for (folder, expect) in
             [("/home/ada/shop", "~/shop"), ("/home/ada", "~"), ("/home/adams", "/home/adams"), ("/srv", "/srv")]

@@ -114,7 +114,7 @@ pub(super) async fn run(command: &str, input: &str, cwd: &Path) -> Result<String
     let text = String::from_utf8_lossy(&line).trim_end().to_string();
     match ended {
         _ if !text.is_empty() => Ok(text),
-        Err(_) => Err(format!("it wrote nothing within {} s", LIMIT.as_secs())),
+        Err(_) => Err(format!("it printed nothing within {} s", LIMIT.as_secs())),
         Ok(Err(error)) => Err(error.to_string()),
         Ok(Ok(status)) if !status.success() => Err(format!("it failed ({status})")),
         // There was no output.
@@ -127,7 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_started_on_changes_and_not_too_often() {
+    fn the_command_runs_on_changes_and_not_too_often() {
         let (now, ms) = (Instant::now(), Duration::from_millis);
         let mut command = StatusCommand::new(Some("x"));
         assert_eq!(command.begin("a", now), Some("x".into()));
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn its_first_line_counts() {
+    async fn the_first_line_of_its_output_is_used() {
         let run = |command: &'static str| run(command, "{\"a\": 1}", Path::new("/"));
         for (command, expect) in [
             ("cat; echo; echo more", Ok("{\"a\": 1}")),

@@ -90,8 +90,7 @@ pub(super) async fn prompt(control: Arc<Control>, mailbox: Mailbox, given: Given
     }
     let outcome = submission.run().await.outcome;
     if let Some(Stop::CallCut) = outcome.map(|outcome| outcome.stop) {
-        let text =
-            "The call of a tool was cut off at the output limit, and so were those with which the model tried again.";
+        let text = "A tool call was cut off at the output limit, and so were the model's further attempts.";
         mailbox.send(Message::Output(text.into()));
     }
 }
@@ -190,13 +189,13 @@ async fn run(control: &Arc<Control>, row: &Row, arguments: &str) -> Result<Effec
         Verb::Thinking => Effect::Changed(set_thinking(control, arguments)?),
         Verb::Reload => {
             let warnings = control.reload().await?;
-            Effect::Text(if warnings.is_empty() { "read anew".into() } else { warnings.join("\n") })
+            Effect::Text(if warnings.is_empty() { "reloaded".into() } else { warnings.join("\n") })
         }
         Verb::Logout => {
             let stored = control.app.models.credentials().forget(arguments).await?;
             match stored {
-                true => Effect::Changed(format!("the keys and logins of {arguments} are gone from auth.json")),
-                false => return Err(format!("auth.json holds no key and no login of {arguments:?}").into()),
+                true => Effect::Changed(format!("removed the keys and logins of {arguments} from auth.json")),
+                false => return Err(format!("no saved credentials for {arguments:?}").into()),
             }
         }
         Verb::Copy => {
@@ -211,7 +210,7 @@ async fn run(control: &Arc<Control>, row: &Row, arguments: &str) -> Result<Effec
         }
         Verb::Handoff => {
             let focus = Some(arguments).filter(|text| !text.is_empty());
-            changed(control.handoff(focus).await?, "a new session, with what the one before it found out")
+            changed(control.handoff(focus).await?, "a new session with a summary of the previous one")
         }
         Verb::Move if arguments.is_empty() => return Err("/move needs a folder: /move ../other".into()),
         Verb::Move => {
@@ -219,19 +218,19 @@ async fn run(control: &Arc<Control>, row: &Row, arguments: &str) -> Result<Effec
             let folder = control.move_to(&folder).map_err(|error| format!("/move {arguments}: {}", error.message))?;
             let session = control.session().agent.session().path().map(Path::to_path_buf);
             let session = session.ok_or("/move: the session has no file")?;
-            let text = format!("the session is kept with those of {} now, and goes on there", folder.display());
+            let text = format!("the session was moved to {}, and continues there", folder.display());
             Effect::Moved(text, Moved { folder, session })
         }
         Verb::Trust => match trust::decide(control, arguments).await? {
             (text, Some(moved)) => Effect::Moved(text, moved),
             (text, None) => Effect::Text(text),
         },
-        Verb::Record => return Err("there is no screen to record here".into()),
-        Verb::Vim => return Err("the keys of vi are those of the screen: this mode is in words".into()),
+        Verb::Record => return Err("linear mode has no screen to record".into()),
+        Verb::Vim => return Err("vi keys are only available on the screen, not in linear mode".into()),
         Verb::Transcript | Verb::Raw => {
             let shown = if row.verb == Verb::Raw { ConversationText::source } else { ConversationText::of };
             let text = shown(&control.messages()?).text();
-            Effect::Text(if text.is_empty() { "Nothing was said yet.".into() } else { text })
+            Effect::Text(if text.is_empty() { "No messages yet.".into() } else { text })
         }
         Verb::Plan => {
             let mode = match control.mode() {
@@ -258,10 +257,10 @@ async fn run(control: &Arc<Control>, row: &Row, arguments: &str) -> Result<Effec
         Verb::Label => {
             let agent = &control.session().agent;
             let leaf = agent.session().leaf().map(str::to_string);
-            let leaf = leaf.ok_or("an empty session has no place to label")?;
+            let leaf = leaf.ok_or("an empty session has no entry to label")?;
             agent.set_label(&leaf, Some(arguments).filter(|text| !text.is_empty()))?;
             Effect::Text(if arguments.is_empty() {
-                "the label is gone".into()
+                "the label was removed".into()
             } else {
                 format!("labelled {arguments}")
             })
@@ -270,36 +269,39 @@ async fn run(control: &Arc<Control>, row: &Row, arguments: &str) -> Result<Effec
             "" => Effect::Text(todo::lines(&control.session().host.todo_phases())),
             "clear" => {
                 control.set_todo(Vec::new())?;
-                Effect::Text("the list of tasks is empty".into())
+                Effect::Text("the todo list is empty".into())
             }
             "copy" => {
                 let control = Arc::clone(control);
                 let copied =
                     tokio::task::spawn_blocking(move || match todo::markdown(&control.session().host.todo_phases()) {
-                        text if text.is_empty() => Err("There is no list of tasks.".into()),
+                        text if text.is_empty() => Err("There is no todo list.".into()),
                         text => copy::copy_text(&control, &text),
                     });
                 Effect::Copied(copied.await.map_err(|panic| panic.to_string())??)
             }
-            "edit" => return Err("/todo edit needs the screen: an editor gets the terminal".into()),
+            "edit" => return Err("/todo edit needs the screen, because the editor uses the terminal".into()),
             _ => return Err(format!("/todo {arguments}: use edit, clear, copy or nothing").into()),
         },
         Verb::Share if arguments == "yes" => Effect::Text(format!("published: {}", control.share().await?)),
         Verb::Share => {
             let command = control.share_command();
-            return Err(format!("/share gives the whole session to `{command}`, which publishes it: /share yes").into());
+            return Err(format!(
+                "/share passes the whole session to `{command}`, which publishes it; confirm with /share yes"
+            )
+            .into());
         }
         Verb::Jobs => {
             let host = &control.session().host;
             let jobs: Vec<String> = host.jobs().into_iter().map(|job| job.summary).collect();
             Effect::Text(match arguments {
-                "" if jobs.is_empty() => "No command runs in the background.".into(),
+                "" if jobs.is_empty() => "No background commands.".into(),
                 "" => jobs.join("\n"),
                 id => {
                     let output = host.job_output(id)?;
                     let lines: Vec<&str> = output.trim_end().lines().collect();
                     match lines.len() {
-                        0 => format!("Job {id} said nothing yet."),
+                        0 => format!("Job {id} has no output yet."),
                         count => lines[count.saturating_sub(JOB_LINES)..].join("\n"),
                     }
                 }
@@ -330,7 +332,8 @@ pub(super) fn help(control: &Control, face: Face, keys: &Bindings) -> String {
     });
     let listed = control.listed_commands().into_iter();
     let listed = listed.map(|command| (format!("/{}", command.name), command.description));
-    let other = [("!command", "run it in the shell; !! keeps it from the model"), ("@path", "attach a file or folder")];
+    let other =
+        [("!command", "run a command in the shell; !! hides it from the model"), ("@path", "attach a file or folder")];
     let other = other.map(|(name, effect)| (name.to_string(), effect.to_string()));
     list(own.chain(listed).chain(other))
 }
@@ -368,10 +371,10 @@ async fn set_model(control: &Control, name: &str) -> Result<String, ControlError
             let fitting: Vec<_> = models.iter().filter(|model| model.key().to_lowercase().contains(&name)).collect();
             match fitting[..] {
                 [model] => model,
-                [] => return Err(format!("Model not found: {name}; /model lists those that can answer").into()),
+                [] => return Err(format!("Model not found: {name}; /model lists the available ones").into()),
                 _ => {
                     let keys: Vec<String> = fitting.iter().map(|model| model.key()).collect();
-                    return Err(format!("{name} fits several models: {}", keys.join(", ")).into());
+                    return Err(format!("{name} matches several models: {}", keys.join(", ")).into());
                 }
             }
         }
@@ -383,7 +386,7 @@ async fn set_model(control: &Control, name: &str) -> Result<String, ControlError
 fn set_thinking(control: &Control, level: &str) -> Result<String, ControlError> {
     let levels: Vec<&str> = control.thinking_levels().iter().map(|level| level.as_str()).collect();
     let wanted = ThinkingLevel::parse(level)
-        .ok_or_else(|| ControlError::from(format!("{level:?} is no thinking level: use {}", levels.join(", "))))?;
+        .ok_or_else(|| ControlError::from(format!("{level:?} is not a thinking level: use {}", levels.join(", "))))?;
     Ok(format!("thinking: {}", control.set_thinking(wanted).as_str()))
 }
 
@@ -409,7 +412,7 @@ mod tests {
     }
 
     #[test]
-    fn the_commands_of_the_mode_in_words_are_free_names_on_the_screen() {
+    fn commands_of_linear_mode_are_free_names_on_the_screen() {
         check("/status", Submission::Prompt);
         for name in ["status", "stop"] {
             assert!(matches!(read(&format!("/{name}"), Face::Words), Submission::Slash(row, "") if row.name == name));

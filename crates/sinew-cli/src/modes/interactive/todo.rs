@@ -8,7 +8,7 @@ const MARKS: [(Status, char); 4] =
     [(Status::Pending, ' '), (Status::InProgress, '~'), (Status::Completed, 'x'), (Status::Abandoned, '-')];
 
 /// The comment above the text in an editor. The parser ignores it.
-const HELP: &str = "<!-- A phase is a heading, a task an item: [ ] open, [~] in progress, [x] done, [-] given up.\nLines below a task that are moved in are its notes. An empty list ends it. -->\n\n";
+const HELP: &str = "<!-- A phase is a heading, a task an item: [ ] open, [~] in progress, [x] done, [-] given up.\nIndented lines below a task are its notes. Delete all tasks to clear the list. -->\n\n";
 
 /// Formats the tasks for the screen.
 pub(super) fn lines(phases: &[Phase]) -> String {
@@ -25,7 +25,7 @@ pub(super) fn lines(phases: &[Phase]) -> String {
             std::iter::once(phase.name.clone()).chain(items)
         })
         .collect();
-    if lines.is_empty() { "There is no list of tasks.".into() } else { lines.join("\n") }
+    if lines.is_empty() { "There is no todo list.".into() } else { lines.join("\n") }
 }
 
 /// Formats the list as Markdown that [`parse`] can read.
@@ -77,7 +77,7 @@ pub(super) fn parse(text: &str) -> Result<Vec<Phase>, String> {
             }
             (false, item, _) => {
                 let (status, content) = item_of(item)
-                    .ok_or_else(|| format!("line {number} is no task, such as `- [ ] run the tests`: {item}"))?;
+                    .ok_or_else(|| format!("line {number} is not a task, such as `- [ ] run the tests`: {item}"))?;
                 if phases.is_empty() {
                     phases.push(Phase { name: "Tasks".into(), tasks: Vec::new() });
                 }
@@ -85,7 +85,7 @@ pub(super) fn parse(text: &str) -> Result<Vec<Phase>, String> {
                     phase.tasks.push(Task { content: content.to_string(), status, notes: Vec::new() });
                 }
             }
-            (true, line, None) => return Err(format!("line {number} is the note of no task: {line}")),
+            (true, line, None) => return Err(format!("line {number} is a note without a task: {line}")),
         }
     }
     phases.retain(|phase| !phase.tasks.is_empty());
@@ -121,7 +121,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_is_read_again(
+        fn formatted_lists_parse_to_the_same_list(
             phases in prop::collection::vec(("[A-Za-z][a-z #-]{0,10}[a-z]", prop::collection::vec(task(), 1..5)), 0..4)
         ) {
             let phases: Vec<Phase> = phases.into_iter().map(|(name, tasks)| Phase { name, tasks }).collect();
@@ -132,7 +132,7 @@ mod tests {
         }
 
         #[test]
-        fn no_text_stops_the_reader(text in "[-#\\[\\]x~ <>!\\n\\ta\u{e4}]{0,60}") {
+        fn every_text_parses_or_the_error_names_a_line(text in "[-#\\[\\]x~ <>!\\n\\ta\u{e4}]{0,60}") {
             // The text is a valid list, or the error names a line.
             if let Err(reason) = parse(&text) {
                 prop_assert!(reason.starts_with("line "), "{}", reason);
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn items_are_read_as_people_write_them() {
+    fn items_are_parsed_in_all_common_forms() {
         let list = parse("- one\n* [X] two\n\n## Later\n+ [~] three\n    why\n- [ ]\n# Empty\n").unwrap();
         let said: Vec<(&str, Vec<(&str, Status)>)> = list
             .iter()
@@ -156,7 +156,7 @@ mod tests {
         );
         assert_eq!(list[1].tasks[0].notes, ["why"]);
         assert_eq!(parse(&draft(&[])).unwrap(), []);
-        assert_eq!(parse("# A\ntext").unwrap_err(), "line 2 is no task, such as `- [ ] run the tests`: text");
-        assert_eq!(parse("  note").unwrap_err(), "line 1 is the note of no task: note");
+        assert_eq!(parse("# A\ntext").unwrap_err(), "line 2 is not a task, such as `- [ ] run the tests`: text");
+        assert_eq!(parse("  note").unwrap_err(), "line 1 is a note without a task: note");
     }
 }

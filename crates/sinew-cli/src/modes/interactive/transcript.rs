@@ -352,24 +352,26 @@ pub(super) fn line(screen: &mut Screen, text: &str, style: Style) {
 
 pub(super) fn notice(event: &Event, keys: RowKeys) -> Option<(String, Style)> {
     Some(match event {
-        Event::AutoCompactionStart { .. } => ("⋯ summing the conversation up".into(), DIM),
-        Event::AutoCompactionEnd { error_message: Some(error), .. } => (format!("✗ summing up failed: {error}"), ERROR),
+        Event::AutoCompactionStart { .. } => ("⋯ summarizing the conversation".into(), DIM),
+        Event::AutoCompactionEnd { error_message: Some(error), .. } => {
+            (format!("✗ failed to summarize: {error}"), ERROR)
+        }
         Event::AutoRetryStart { attempt, max_attempts, delay_ms, error_message } => (
             format!(
                 "⋯ {error_message}\n  attempt {attempt} of {max_attempts} in {:.1} s{}",
                 *delay_ms as f64 / 1000.0,
-                RowKeys::note(keys.interrupt, "gives up")
+                RowKeys::note(keys.interrupt, "cancels")
             ),
             NOTICE,
         ),
         Event::ModelPromoted { from, to } => {
-            (format!("⋯ {to} answers instead of {from}: its window is larger"), NOTICE)
+            (format!("⋯ using {to} instead of {from}: its context window is larger"), NOTICE)
         }
-        Event::ModelFallback { from, to, reason } => (format!("⋯ {to} answers instead of {from}: {reason}"), NOTICE),
+        Event::ModelFallback { from, to, reason } => (format!("⋯ using {to} instead of {from}: {reason}"), NOTICE),
         Event::TtsrTriggered { rules } => (format!("⋯ the answer broke a rule: {}", rules.join(", ")), NOTICE),
         Event::LimitReached { max_turns } => (format!("■ {}", crate::modes::turn_limit(*max_turns)), NOTICE),
         Event::CredentialDisabled { provider, reason, .. } => {
-            (format!("⋯ a key of {provider} is not used for a while: {reason}"), NOTICE)
+            (format!("⋯ a key of {provider} is temporarily disabled: {reason}"), NOTICE)
         }
         Event::JobUpdate { job_id, state } => (format!("⋯ job {job_id}: {state}"), DIM),
         Event::McpStatus { state, error: Some(error), .. } if state == "failed" => (format!("! {error}"), NOTICE),

@@ -48,11 +48,11 @@ impl TreeFilter {
 
     pub(super) fn title(self) -> &'static str {
         match self {
-            TreeFilter::Default => "Go to which place of the session?",
-            TreeFilter::NoTools => "Go to which place? · without results of tools",
-            TreeFilter::UserOnly => "Go to which place? · your prompts",
-            TreeFilter::LabeledOnly => "Go to which place? · those with a label",
-            TreeFilter::All => "Go to which place? · every entry",
+            TreeFilter::Default => "Go to which entry of the session?",
+            TreeFilter::NoTools => "Go to which entry? · without tool results",
+            TreeFilter::UserOnly => "Go to which entry? · your prompts",
+            TreeFilter::LabeledOnly => "Go to which entry? · those with a label",
+            TreeFilter::All => "Go to which entry? · all of them",
         }
     }
 
@@ -171,7 +171,7 @@ fn line(entry: &Value) -> String {
             (words, ..) if !words.is_empty() => format!("  {words}"),
             (_, Some(error), _) => format!("  ✗ {}", first_line(error)),
             (.., calls) if !calls.is_empty() => format!("  calls {calls}"),
-            _ => "  nothing was said".into(),
+            _ => "  empty answer".into(),
         },
         ("message", "toolResult") => {
             let tool = message["toolName"].as_str().unwrap_or("tool");
@@ -179,13 +179,13 @@ fn line(entry: &Value) -> String {
         }
         ("message", "bashExecution") => format!("! {}", first_line(message["command"].as_str().unwrap_or_default())),
         ("message", role) => format!("  {role} {}", words(entry)),
-        ("compaction", _) => format!("⋯ summed up: {}", text("summary")),
-        ("branch_summary", _) => format!("⋯ a branch, summed up: {}", text("summary")),
+        ("compaction", _) => format!("⋯ summary: {}", text("summary")),
+        ("branch_summary", _) => format!("⋯ summary of a branch: {}", text("summary")),
         ("custom_message", _) => format!("⋯ {}: {}", text("customType"), words(entry)),
         ("model_change", _) => format!("⋯ model {}", text("model")),
         ("thinking_level_change", _) => format!("⋯ thinking {}", text("thinkingLevel")),
         ("label", _) => match text("label") {
-            label if label.is_empty() => "⋯ a label is gone".into(),
+            label if label.is_empty() => "⋯ label removed".into(),
             label => format!("⋯ label {label}"),
         },
         ("session_info", _) => format!("⋯ title {}", text("title")),
@@ -200,7 +200,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_filter_shows_its_places_and_no_row_is_empty() {
+    fn each_filter_shows_its_entries_and_no_row_is_empty() {
         let entry = |id: &str, parent: Option<&str>, rest: Value| {
             let mut entry = json!({"id": id, "parentId": parent});
             let rest = rest.as_object().unwrap().clone();
@@ -240,7 +240,7 @@ mod tests {
         let all = shown(TreeFilter::All);
         assert_eq!(all.len(), entries.len());
         assert!(all.iter().all(|row| row.trim_matches(['●', ' ', '|']).len() > 2), "{all:#?}");
-        assert_eq!(label_of(&entries, "5"), None, "it was taken away");
+        assert_eq!(label_of(&entries, "5"), None, "it was removed");
     }
 
     #[test]
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn the_tree_moves_branches_in_and_marks_the_path() {
+    fn the_tree_indents_branches_and_marks_the_path() {
         let message = |id: &str, parent: Option<&str>, role: &str, text: &str| json!({"type": "message", "id": id, "parentId": parent, "message": {"role": role, "content": text}});
         let entries = [
             json!({"type": "model_change", "id": "m", "parentId": null}),
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn parents_in_a_circle_end() {
+    fn cycles_of_parents_are_handled() {
         let entries = [json!({"id": "1", "parentId": "2", "type": "message"}), json!({"id": "2", "parentId": "1"})];
         assert!(places(&entries, Some("1"), TreeFilter::All).is_empty());
     }

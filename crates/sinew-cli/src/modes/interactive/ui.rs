@@ -228,7 +228,7 @@ pub(super) fn run(parts: Parts) -> io::Result<Left> {
         sizes: Sizes::new(options.keeps_length),
     };
     if let Err(error) = recorded {
-        ui.notify(format!("nothing is recorded: {error}"));
+        ui.notify(format!("failed to record: {error}"));
     }
     ui.welcome(&warnings, said);
     if ui.conversation.is_without_model() {
@@ -358,9 +358,9 @@ impl Ui {
         let activity = Activity {
             since: self.conversation.working_since(),
             what: match (self.panels.is_empty(), self.conversation.running) {
-                (false, _) => "waits for you",
+                (false, _) => "waiting for you",
                 (true, Some(_)) => self.transcript.activity(),
-                (true, None) => "at work",
+                (true, None) => "working",
             },
             is_reading: self.conversation.outgoing.door() == Door::Reading,
             queued: self.conversation.queued_count(),
@@ -455,7 +455,7 @@ impl Ui {
             self.screen.push_close(TextBlock::new(&model, DIM));
             let [interrupt, leave] =
                 [Action::Interrupt, Action::Exit].map(|action| self.conversation.keys.short(action));
-            let hint = format!("/help · @file · !command · {interrupt} interrupts · {leave} leaves");
+            let hint = format!("/help · @file · !command · {interrupt} interrupts · {leave} quits");
             self.screen.push_close(TextBlock::new(&hint, DIM));
         }
         // If the terminal has not answered yet, its answer triggers the warning.

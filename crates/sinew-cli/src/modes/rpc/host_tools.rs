@@ -64,7 +64,7 @@ impl Calls {
 }
 
 fn gone() -> ToolError {
-    ToolError::Failed("The client that runs this tool is gone.".into())
+    ToolError::Failed("The client that runs this tool has disconnected.".into())
 }
 
 /// Converts the result of a client: `{content: [...], details?}`, a text, or any other value, which is shown as JSON.
@@ -100,7 +100,7 @@ pub(super) fn tools(
     calls: &Arc<Calls>,
 ) -> Result<Vec<Arc<dyn Tool>>, String> {
     if described.len() > MOST {
-        return Err(format!("set_host_tools: {} tools are too many; at most {MOST}", described.len()));
+        return Err(format!("set_host_tools: too many tools ({}); at most {MOST}", described.len()));
     }
     let mut made: Vec<Arc<dyn Tool>> = Vec::with_capacity(described.len());
     for ToolDescription { name, label, description, parameters } in described {
@@ -114,7 +114,7 @@ pub(super) fn tools(
             return Err(format!("set_host_tools: {name} is the name of a built-in tool; choose another one"));
         }
         if made.iter().any(|tool| tool.name() == name) {
-            return Err(format!("set_host_tools: {name} is given twice"));
+            return Err(format!("set_host_tools: {name} occurs twice"));
         }
         if parameters.get("type").and_then(Value::as_str) != Some("object")
             || parameters.get("properties").is_some_and(|properties| !properties.is_object())

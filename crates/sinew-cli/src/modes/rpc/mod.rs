@@ -143,9 +143,8 @@ impl Rpc {
         let mut lines = frames::lines(ended);
         while let Some(line) = lines.recv().await {
             let line = match line {
-                Line::Whole(line) => {
-                    serde_json::from_slice(&replace_lone_surrogates(&line)).map_err(|error| format!("no JSON: {error}"))
-                }
+                Line::Whole(line) => serde_json::from_slice(&replace_lone_surrogates(&line))
+                    .map_err(|error| format!("invalid JSON: {error}")),
                 Line::TooLong => Err(format!("the line is longer than {} MB", frames::LONGEST >> 20)),
             };
             match line {
@@ -188,7 +187,7 @@ impl Rpc {
         let (work, beside): (Boxed<'static, ()>, bool) = match *run {
             Run::Now(run) => (Box::pin(async move { reply.send(run(rpc, fields).await).await }), false),
             Run::Beside(_) | Run::Own(_) if self.control.tasks.is_full().await => {
-                let reason = format!("{MOST} commands are at work already: wait until some are done, or abort them");
+                let reason = format!("{MOST} commands are already running: wait until some are done, or abort them");
                 return reply.send(Err(reason.into())).await;
             }
             Run::Beside(run) => (Box::pin(async move { reply.send(run(rpc, fields).await).await }), true),

@@ -64,7 +64,7 @@ impl Drop for Reply {
         // Without a runtime the writer does not exist any more.
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             runtime.spawn(async move {
-                let answer: Answer = Err(format!("{command}: it was ended before it was done").into());
+                let answer: Answer = Err(format!("{command}: stopped before it finished").into());
                 write(&out, id.as_ref(), &command, &answer).await;
             });
         }

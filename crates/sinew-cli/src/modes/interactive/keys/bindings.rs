@@ -56,7 +56,7 @@ impl Bindings {
             Ok(text) => Bindings::of(&text, &file.display().to_string()),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Bindings::default(),
             Err(error) => {
-                Bindings::faulty(format!("failed to read {}: {error}; the default keys count", file.display()))
+                Bindings::faulty(format!("failed to read {}: {error}; using the default keys", file.display()))
             }
         }
     }
@@ -79,7 +79,7 @@ impl Bindings {
                 let reason = error.to_string();
                 let reason = reason.split(" at line ").next().unwrap_or_default();
                 let (line, column) = (error.line(), error.column());
-                return Bindings::faulty(format!("{name}:{line}:{column}: {reason}; the default keys count"));
+                return Bindings::faulty(format!("{name}:{line}:{column}: {reason}; using the default keys"));
             }
         };
         let mut bindings = Bindings::default();
@@ -210,7 +210,7 @@ impl Bindings {
         let mut lines: Vec<String> = rows.iter().map(line).collect();
         let unsent = self.unsent();
         if !has_kitty && !unsent.is_empty() {
-            lines.push(format!("! this terminal does not tell these from other keys: {}", unsent.join(", ")));
+            lines.push(format!("! this terminal cannot distinguish these from other keys: {}", unsent.join(", ")));
         }
         lines.extend(self.faults.iter().map(|fault| format!("! {fault}")));
         lines.join("\n")
@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn the_defaults_have_no_fault_and_mean_themselves() {
+    fn the_defaults_are_valid_and_free_of_conflicts() {
         let mut bindings = Bindings::default();
         assert_eq!(bindings.map.apply([]), [], "no two share a key");
         for (data, expect) in [
@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_is_moved_does_what_the_old_one_did_and_the_old_one_nothing() {
+    fn a_rebound_key_replaces_the_old_one() {
         let text = r#"{
             // Comments are allowed.
             "app.transcript.open": ["ctrl+x ctrl+o", "F2"],
@@ -341,7 +341,7 @@ mod tests {
     fn each_fault_names_the_entry_and_the_fix() {
         for (text, expect) in [
             ("[]", r#"keys: expected an object, such as {"app.exit": "ctrl+x"}"#),
-            ("{\n\"app.exit\" 1}", "keys:2:12: expected `:`; the default keys count"),
+            ("{\n\"app.exit\" 1}", "keys:2:12: expected `:`; using the default keys"),
             (
                 r#"{"app.exit": 5}"#,
                 r#"keys: `app.exit` is 5; write a chord such as "ctrl+x", a list of chords, or [] for no key"#,

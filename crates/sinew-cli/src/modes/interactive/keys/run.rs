@@ -46,8 +46,8 @@ impl RunNotice {
     /// Returns the text of the note, with the user's keys.
     pub(in crate::modes::interactive) fn text(self, keys: &Bindings) -> String {
         match self {
-            RunNotice::Again => format!("{} again leaves", keys.short(Action::Clear)),
-            RunNotice::Busy => format!("the model is at work: {} interrupts it", keys.short(Action::Interrupt)),
+            RunNotice::Again => format!("press {} again to quit", keys.short(Action::Clear)),
+            RunNotice::Busy => format!("the model is working: {} interrupts it", keys.short(Action::Interrupt)),
         }
     }
 }

@@ -50,7 +50,7 @@ impl OpenQuestion {
     ) -> OpenQuestion {
         let mut choices = vec![("yes, once".to_string(), Some(Approval::Once))];
         if let Some(rule) = request.patterns.first() {
-            let kept = format!("yes, and always, kept in {}: {rule}", file.display());
+            let kept = format!("yes, and always, saved in {}: {rule}", file.display());
             let session = Approval::Rule(rule.clone(), RuleScope::Session);
             choices.push((format!("yes, and in this session: {rule}"), Some(session)));
             choices.push((kept, Some(Approval::Rule(rule.clone(), RuleScope::Always))));
@@ -121,7 +121,7 @@ impl OpenQuestion {
     /// appeared.
     pub(super) fn answer(self, text: &str, begun: Instant, gate: Duration) -> Reply {
         if self.said.is_none_or(|said| begun < said + gate) {
-            return Reply::Wrong(self, format!("Too soon, not taken for an answer: {text}"));
+            return Reply::Wrong(self, format!("Too soon, ignored: {text}"));
         }
         let names: Vec<&str> = self.choices.iter().map(|(label, _)| label.as_str()).collect();
         let single = index(text, &names);
@@ -136,7 +136,7 @@ impl OpenQuestion {
                 }
                 None => {
                     let why = format!(
-                        "No answer, the call still waits: {text}\nAnswer with a number, 1 to {}.",
+                        "Not an answer, the call is still waiting: {text}\nAnswer with a number, 1 to {}.",
                         answers.len()
                     );
                     Reply::Wrong(OpenQuestion { reply: Sender::Approval { send, answers }, ..self }, why)
@@ -252,7 +252,7 @@ mod tests {
             let options = ["red", "blue", "1"].map(option).into();
             let question = Question { id: None, question: "Which?".into(), options, multi: true, recommended: None };
             let mut asked = OpenQuestion::question(question, send);
-            let words = asked.words(1).expect("it was not said yet");
+            let words = asked.words(1).expect("it was not printed yet");
             assert!(words.contains("\n2. blue\n"), "{words}");
             let now = Instant::now();
             asked.was_said(now);

@@ -68,7 +68,7 @@ impl Linear {
                     let (help, kind) = key.map_or(("", String::new()), |key| (key.help, key.kind.describe()));
                     self.want(
                         Purpose::Setting(path),
-                        &format!("{path}: {help}\nWrite {kind}; an empty line leaves it."),
+                        &format!("{path}: {help}\nEnter {kind}; an empty line changes nothing."),
                     );
                 }
             },
@@ -108,7 +108,7 @@ impl Linear {
             Purpose::Wait | Purpose::Label(..) | Purpose::Steer(_) => {}
             _ if text.is_empty() => {
                 self.conversation.end_login();
-                self.output.say("Left as it was.");
+                self.output.say("Unchanged.");
             }
             Purpose::Key(provider) => self.conversation.keep_key(provider, text),
             Purpose::Address => {
@@ -137,16 +137,16 @@ impl Linear {
     pub(super) fn log_in(&mut self, provider: &str) {
         match self.conversation.log_in(provider) {
             LoginStart::Unknown(error) => self.output.say(&format!("Error: {error}")),
-            LoginStart::Begun => self.output.say(&format!("Logging in at {provider}.")),
+            LoginStart::Begun => self.output.say(&format!("Signing in to {provider}.")),
             // The kernel would echo the key.
             LoginStart::NeedsKey if self.is_plain => {
-                self.output.say(&format!("A key cannot be hidden here: /quit, then sinew login {provider}"));
+                self.output.say(&format!("A key cannot be hidden here: use /quit, then sinew login {provider}"));
             }
             LoginStart::NeedsKey => {
                 let place = self.conversation.control.app.startup.paths.agent.join("auth.json");
                 let words = format!(
-                    "Paste the key of {provider}. It is not shown, and kept in {}, which only you can read.\n\
-                     An empty line leaves it.",
+                    "Paste the key of {provider}. It is not shown, and is stored in {}, which only you can read.\n\
+                     An empty line changes nothing.",
                     place.display()
                 );
                 self.want(Purpose::Key(provider.into()), &words);
@@ -162,8 +162,8 @@ impl Linear {
         match step {
             LoginStep::Browser { url, .. } => {
                 let words = format!(
-                    "Open this address in a browser:\n{url}\nWhere the browser runs on another machine, paste the \
-                     address that it ends at. An empty line ends the login."
+                    "Open this URL in a browser:\n{url}\nIf the browser runs on another machine, paste the URL of \
+                     the page it ends on. An empty line cancels the login."
                 );
                 self.want(Purpose::Address, &words);
             }

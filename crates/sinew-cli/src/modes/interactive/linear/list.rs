@@ -43,9 +43,9 @@ impl Choices {
             words += &format!("{number}. {}{comma}{}\n", entry.name, entry.text);
         }
         if count > MOST {
-            words += &format!("Not listed: {}; a whole name chooses one of them too.\n", count - MOST);
+            words += &format!("Not listed: {}; type a full name to choose one of them.\n", count - MOST);
         }
-        words + if count == 0 { "" } else { "Choose a number or a name; any other line is taken for itself." }
+        words + if count == 0 { "" } else { "Choose a number or a name; any other line is a message." }
     }
 
     /// Returns the choice that a line selects.
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn entries_are_said_without_signs() {
+    fn entries_are_printed_without_symbols() {
         let place = |name: &str| name_of(name, Choice::Place("a".into()));
         fn name_of(text: &str, choice: Choice) -> String {
             name(&Entry::new(text, "", choice))

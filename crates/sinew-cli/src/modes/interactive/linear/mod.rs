@@ -237,9 +237,9 @@ impl Linear {
         let answers = if is_absent(&model) { "no model yet".to_string() } else { format!("model {}", model.key()) };
         self.output.say(&format!("sinew {}, {answers}, in {}", env!("CARGO_PKG_VERSION"), self.conversation.cwd));
         if is_absent(&model) {
-            self.output.say("To get a model: /login lists the ways.");
+            self.output.say("No model is configured: /login lists how to set one up.");
         }
-        self.output.say("Help: /help lists the commands, /status says what goes on, /quit leaves.");
+        self.output.say("Help: /help lists the commands, /status says what is running, /quit exits.");
         for warning in warnings {
             self.output.say(&format!("Warning: {warning}"));
         }
@@ -295,7 +295,7 @@ impl Linear {
             Message::Output(text) | Message::Changed(text) => self.output.say(&text),
             Message::EditorText(text) => self.give_back(&text),
             Message::Prompts(Ok(prompts)) => self.editor.history().fill(prompts),
-            Message::Prompts(Err(error)) => self.output.say(&format!("Note: the history was not read: {error}")),
+            Message::Prompts(Err(error)) => self.output.say(&format!("Note: failed to read the history: {error}")),
             Message::Copied(copied) => {
                 let (text, _, bytes) = self.conversation.copied(copied);
                 bytes.into_iter().for_each(|bytes| self.terminal.tty.write(&bytes));
@@ -364,7 +364,7 @@ impl Linear {
         match event {
             Event::AgentSettled {} => self.ready(),
             Event::QueueUpdate { .. } if self.conversation.queued_count() > queued => {
-                self.output.say(&format!("Waits: {} for the model", self.conversation.queued_count()));
+                self.output.say(&format!("Queued: {} for the model", self.conversation.queued_count()));
             }
             _ => {}
         }
@@ -420,7 +420,7 @@ impl Linear {
             Press::Action(Action::Paste) => self.conversation.read_clipboard(),
             Press::Action(Action::Interrupt | Action::Clear) if self.drop_wanted() => {
                 self.conversation.end_login();
-                self.output.say("Left as it was.");
+                self.output.say("Unchanged.");
             }
             Press::Action(Action::Stash) => {
                 let text = self.stash.switch(&mut self.editor).text(&self.conversation.keys);
@@ -477,7 +477,7 @@ impl Linear {
 
     fn leave(&mut self) {
         match self.conversation.running.is_some() {
-            true => self.output.say("Note: the model is at work, /stop interrupts it, /quit leaves"),
+            true => self.output.say("Note: the model is working, /stop interrupts it, /quit exits"),
             false => self.conversation.leaving.code = Some(0),
         }
     }
@@ -488,7 +488,7 @@ impl Linear {
         let is_busy = self.conversation.is_busy() || !self.asked.is_empty();
         self.asked.drain(..).for_each(OpenQuestion::refuse);
         if !is_busy {
-            return self.output.say("Note: nothing runs, /quit leaves");
+            return self.output.say("Note: nothing is running, /quit exits");
         }
         self.output.say("Interrupted.");
         let waiting = self.conversation.interrupt();

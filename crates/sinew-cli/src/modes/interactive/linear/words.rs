@@ -145,7 +145,7 @@ fn tool_end(output: &mut LinearOutput, tool: &str, result: &ToolResult, is_error
             let lines: Vec<&str> = diff.lines().collect();
             lines.iter().take(DIFF).for_each(|line| output.say(line));
             if lines.len() > DIFF {
-                output.say(&format!("Not said: {} more lines", lines.len() - DIFF));
+                output.say(&format!("Not shown: {} more lines", lines.len() - DIFF));
             }
         }
         (false, OutputView::Terminal, None) => {
@@ -181,8 +181,8 @@ fn say_message(output: &mut LinearOutput, message: &AgentMessage) {
         AgentMessage::BashExecution(run) => {
             output.say(&format!("Ran: {}\n{}", run.command, command_end(Ok(Some(run.clone())))))
         }
-        AgentMessage::CompactionSummary(_) => output.say("Note: what came before was summed up"),
-        AgentMessage::BranchSummary(_) => output.say("Note: a branch that was left was summed up"),
+        AgentMessage::CompactionSummary(_) => output.say("Note: earlier messages were summarized"),
+        AgentMessage::BranchSummary(_) => output.say("Note: the branch that you left was summarized"),
         AgentMessage::FileMention(mention) => {
             for file in &mention.files {
                 output.say(&format!("Attached: {}", file.path));
@@ -199,7 +199,7 @@ pub(super) fn command_end(ended: Result<Option<BashExecution>, String>) -> Strin
             let mut words = tail(&run.output.trim_end().lines().collect::<Vec<_>>());
             words.push(match run.exit_code {
                 Some(code) => format!("Done, exit {code}"),
-                None => "Ended before it was done".into(),
+                None => "Stopped before it finished".into(),
             });
             words.join("\n")
         }
@@ -214,7 +214,7 @@ pub(super) fn status(control: &Control, is_running: bool, queued: usize) -> Stri
     let model = open.agent.model().model.key();
     let mut words = format!(
         "Status: {}, {queued} waiting\nModel: {model}, thinking {}",
-        if is_running { "at work" } else { "ready" },
+        if is_running { "working" } else { "ready" },
         open.agent.thinking().as_str()
     );
     match control.stats() {

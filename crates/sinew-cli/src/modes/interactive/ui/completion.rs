@@ -77,7 +77,7 @@ impl Ui {
         }
         match &candidates[..] {
             [one] if from_tab => self.editor.complete(from, &one.insert),
-            [] if from_tab => self.notify("no file or folder begins so"),
+            [] if from_tab => self.notify("no matching file or folder"),
             _ => self.popup = Popup::new(text, from, candidates, None),
         }
     }

@@ -57,6 +57,6 @@ mod tests {
         assert_eq!(deadlines.limit(now + ms(12_500)), Some(ms(7_500)));
         let deadlines = Deadlines { notice: Some(now + ms(300)), input: Some(now + ms(25)), ..Deadlines::default() };
         assert_eq!(deadlines.limit(now), Some(ms(25)));
-        assert_eq!(deadlines.limit(now + ms(400)), Some(ms(0)), "what is due already waits for nothing");
+        assert_eq!(deadlines.limit(now + ms(400)), Some(ms(0)), "an expired deadline has no wait");
     }
 }

@@ -51,7 +51,7 @@ impl Ui {
         match vi.key(&mut self.editor, press) {
             ViKey::Passed => return false,
             ViKey::Taken => {}
-            ViKey::Unknown(keys) => self.notify(format!("{keys} is no command of vi here")),
+            ViKey::Unknown(keys) => self.notify(format!("{keys} is not a vi command here")),
         }
         self.popup = None;
         true

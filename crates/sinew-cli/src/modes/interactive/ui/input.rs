@@ -93,7 +93,11 @@ impl Ui {
             // Any other key keeps its own meaning.
             if !press.text.is_empty() {
                 if !self.editor.jump(&press.text, forward) {
-                    self.notify(format!("there is no {} {}", press.text, if forward { "behind" } else { "before" }));
+                    self.notify(format!(
+                        "there is no {} {} the cursor",
+                        press.text,
+                        if forward { "after" } else { "before" }
+                    ));
                 }
                 return;
             }
@@ -131,7 +135,7 @@ impl Ui {
                 return;
             }
             (Meaning::Nothing, Some(before)) => {
-                return self.notify(format!("{before} {key} calls nothing: /hotkeys"));
+                return self.notify(format!("{before} {key} has no action: see /hotkeys"));
             }
             (Meaning::Nothing, None) => return,
         };
@@ -185,7 +189,7 @@ impl Ui {
             Action::CycleThinking => {
                 match self.conversation.control.cycle_thinking() {
                     Some(level) => self.notify(format!("thinking: {}", level.as_str())),
-                    None => self.notify("this model does not think"),
+                    None => self.notify("this model does not support thinking"),
                 }
                 self.refresh();
             }
@@ -212,11 +216,11 @@ impl Ui {
             Action::Stash => self.stash(),
             Action::JumpForward | Action::JumpBackward => {
                 self.jumps = Some(action == Action::JumpForward);
-                self.notify("to which character?");
+                self.notify("jump to which character?");
             }
             Action::SelectModel => self.open(Topic::Models { once: false }),
             Action::SelectTemporaryModel if self.is_busy() => {
-                self.notify("the model of a single prompt is chosen before it is sent");
+                self.notify("choose the model of a single prompt before you send it");
             }
             Action::SelectTemporaryModel => self.open(Topic::Models { once: true }),
             Action::NextModel => self.conversation.cycle_model(Turn::Forward),
@@ -279,7 +283,7 @@ impl Ui {
                 Some(panel) => {
                     self.panels.push_front(panel);
                     let key = self.conversation.keys.short(Action::FocusPanel);
-                    self.notify(format!("a call waits for your permission: {key}"));
+                    self.notify(format!("a call is waiting for your permission: {key}"));
                 }
             }
             return;
@@ -299,7 +303,7 @@ impl Ui {
     pub(super) fn file_draft(&mut self) {
         if self.editor.clear() {
             let key = self.conversation.keys.short(Action::Edit(EditAction::Up));
-            self.notify(format!("the draft is in the history: {key} brings it back"));
+            self.notify(format!("the draft was moved to the history: {key} restores it"));
         }
     }
 
@@ -326,7 +330,7 @@ impl Ui {
                 self.begin_text();
                 self.popup = None;
                 let key = self.conversation.keys.short(Action::Edit(EditAction::Undo));
-                self.notify(format!("cleared: {key} brings it back"));
+                self.notify(format!("cleared: {key} restores it"));
             }
             RunAction::Tree => match self.conversation.settings().double_escape_action {
                 DoubleEscape::Tree => self.open(Topic::Tree(TreeFilter::Default)),

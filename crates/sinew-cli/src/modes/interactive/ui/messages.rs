@@ -71,7 +71,7 @@ impl Ui {
         }
         match prompts {
             Ok(prompts) => self.editor.history().fill(prompts),
-            Err(error) => self.notify(format!("the history was not read: {error}")),
+            Err(error) => self.notify(format!("failed to read the history: {error}")),
         }
         match messages {
             Ok(messages) => {
@@ -88,12 +88,12 @@ impl Ui {
         match draft {
             Ok(Some(draft)) if self.editor.is_empty() => {
                 self.editor.set_text(&draft);
-                self.notify("the draft of before is back");
+                self.notify("the previous draft is restored");
             }
             // The current text stays; the stored draft is added to the history.
             Ok(Some(draft)) if draft != self.editor.text() => self.editor.history().add(&draft),
             Ok(_) => {}
-            Err(error) => self.notify(format!("the draft of before was not read: {error}")),
+            Err(error) => self.notify(format!("failed to read the previous draft: {error}")),
         }
         self.hand_over();
     }
@@ -137,7 +137,7 @@ impl Ui {
                 }
                 let panel = Panel::question(question, send, self.is_free(now), self.gate(), now);
                 self.panels.push_back(panel.with_keys(&self.conversation.keys));
-                self.call("a question waits for you", now);
+                self.call("a question is waiting for you", now);
             }
             Message::Approval(request, send) => {
                 // The request may arrive before the event that starts the run.
@@ -152,7 +152,7 @@ impl Ui {
                 let file = self.conversation.control.app.startup.paths.agent.join("settings.json");
                 let panel = Panel::approval(*request, changes, &file, send, self.is_free(now), self.gate(), now);
                 self.panels.push_back(panel.with_keys(&self.conversation.keys));
-                self.call("a call waits for your permission", now);
+                self.call("a call is waiting for your permission", now);
             }
             Message::Notice(text) => self.notify(text),
             Message::Failed { error, text } => {

@@ -61,7 +61,7 @@ impl Ui {
                 self.may_erase()?;
                 self.open(Topic::Redraw);
             }
-            _ => return Err("/redraw takes all or nothing".into()),
+            _ => return Err("/redraw: use all or nothing".into()),
         }
         Ok(())
     }
@@ -73,16 +73,17 @@ impl Ui {
         // They keep the erased screen in the scrollback, so that it would appear twice.
         if inside("TMUX") {
             return Err(
-                "/redraw all is not for tmux, which keeps what is erased: /redraw, then tmux clear-history".into()
+                "/redraw all does not work in tmux, which keeps erased rows: use /redraw, then tmux clear-history"
+                    .into(),
             );
         }
         if inside("STY") || inside("ZELLIJ") {
-            return Err("/redraw all is not for screen and zellij, which keep what is erased: use /redraw".into());
+            return Err("/redraw all does not work in screen and zellij, which keep erased rows: use /redraw".into());
         }
         if self.is_busy() || self.conversation.outgoing.door() != Door::Open || self.screen.is_resizing() {
             let key = self.conversation.keys.short(Action::Interrupt);
             return Err(format!(
-                "/redraw all needs a session at rest: end the run with {key}, or try again when it is over"
+                "/redraw all needs an idle session: stop the run with {key}, or try again when it is over"
             ));
         }
         Ok(())
@@ -104,11 +105,11 @@ impl Ui {
         }
         picker.nothing = match topic {
             topic if topic.is_read_later() => "reading …".into(),
-            Topic::Models { .. } => "no model can answer: /login sets one up".into(),
-            Topic::Logout => "auth.json holds no key and no login".into(),
-            Topic::Jobs => "no command runs in the background".into(),
-            Topic::Tasks => "no subagent was started in this session".into(),
-            _ => "nothing fits".into(),
+            Topic::Models { .. } => "no models are available: use /login to set one up".into(),
+            Topic::Logout => "no saved credentials".into(),
+            Topic::Jobs => "no background commands".into(),
+            Topic::Tasks => "no subagents in this session".into(),
+            _ => "no matches".into(),
         };
         if topic == Topic::Theme {
             let now = self.screen.theme().name.clone();
@@ -182,7 +183,7 @@ impl Ui {
                 let (prompts, cwd) = (self.conversation.history.reader(), self.conversation.cwd.clone());
                 self.conversation.runtime.spawn_blocking(move || {
                     let found = prompts.read(Path::new(&cwd)).map(|found| choices::prompts(found, &cwd));
-                    let read = |error| ControlError::from(format!("the history was not read: {error}"));
+                    let read = |error| ControlError::from(format!("failed to read the history: {error}"));
                     tell(&mailbox, topic, found.map_err(read));
                 });
             }
@@ -196,7 +197,7 @@ impl Ui {
         if *topic != about {
             return;
         }
-        picker.nothing = "nothing fits".into();
+        picker.nothing = "no matches".into();
         picker.set_entries(entries);
         if matches!(about, Topic::Tree(_)) {
             picker.mark_last();
@@ -315,7 +316,7 @@ impl Ui {
     /// Asks for the label of an entry in the tree.
     pub(super) fn ask_label(&mut self, id: String, label: &str, filter: TreeFilter) {
         if matches!(self.overlay, Some(Overlay::Picker(Topic::Tree(_), _))) {
-            let body = vec!["The tree shows it at this place; an empty line takes it away.".into()];
+            let body = vec!["The tree shows it at this entry; an empty line removes it.".into()];
             let form = Form::new("Label", body, Purpose::Label(id, filter)).with_text(label);
             self.fill_form(form);
         }
@@ -356,7 +357,7 @@ impl Ui {
             }
             (Topic::Jobs, Action::List(ListAction::Stop), Choice::Job(id)) => {
                 match self.conversation.control.session().host.cancel_job(&id) {
-                    Ok(_) => self.notify(format!("job {id} is being ended")),
+                    Ok(_) => self.notify(format!("stopping job {id}")),
                     Err(error) => self.notify(error),
                 }
                 self.refresh_work();
@@ -431,11 +432,12 @@ impl Ui {
                 self.take_message(Message::Failed { error, text: format!("/login {provider}") });
             }
             LoginStart::Begun => {
-                self.fill_form(Form::new(format!("Logging in at {provider}"), Vec::new(), Purpose::Wait).waiting());
+                self.fill_form(Form::new(format!("Signing in to {provider}"), Vec::new(), Purpose::Wait).waiting());
             }
             LoginStart::NeedsKey => {
                 let place = self.conversation.control.app.startup.paths.agent.join("auth.json");
-                let body = vec![format!("It is not shown, and kept in {}, which only you can read.", place.display())];
+                let body =
+                    vec![format!("It is not shown, and is stored in {}, which only you can read.", place.display())];
                 let title = format!("Paste the key of {provider}");
                 self.fill_form(Form::new(title, body, Purpose::Key(provider.into())).hidden());
             }
@@ -449,13 +451,13 @@ impl Ui {
         }
         self.fill_form(match step {
             LoginStep::Browser { provider, url } => {
-                let body = vec!["Open this address in a browser:".into()];
-                Form::new(format!("Logging in at {provider}"), body, Purpose::Address)
+                let body = vec!["Open this URL in a browser:".into()];
+                Form::new(format!("Signing in to {provider}"), body, Purpose::Address)
                     .with_address("", &url)
-                    .with_line("Where the browser runs on another machine, paste the address that it ends at:")
+                    .with_line("If the browser runs on another machine, paste the URL of the page it ends on:")
             }
             LoginStep::Code { provider, address, code } => {
-                Form::new(format!("Logging in at {provider}"), Vec::new(), Purpose::Wait)
+                Form::new(format!("Signing in to {provider}"), Vec::new(), Purpose::Wait)
                     .with_address("Open ", &address)
                     .with_line(&format!("and type this code: {code}"))
                     .waiting()
@@ -478,7 +480,7 @@ impl Ui {
             Purpose::Key(provider) => self.conversation.keep_key(provider, text),
             Purpose::Address => {
                 if self.conversation.paste_address(text) {
-                    self.fill_form(Form::new("Logging in", Vec::new(), Purpose::Wait).waiting());
+                    self.fill_form(Form::new("Signing in", Vec::new(), Purpose::Wait).waiting());
                 }
             }
             Purpose::Wait => {}
@@ -597,7 +599,7 @@ impl Ui {
         self.colours.theme = Some(name);
         self.show_theme(name);
         let Some(is_light) = self.is_light() else {
-            return self.notify("the terminal does not tell its background: the theme counts until you leave");
+            return self.notify("the terminal does not report its background: the theme applies until you quit");
         };
         let path = if is_light { "theme.light" } else { "theme.dark" };
         if let Err(error) = self.conversation.write_setting(path, Value::from(*name)) {

@@ -88,16 +88,16 @@ impl Ui {
             self.run_program(&mut command)
         });
         if let Err(error) = played {
-            self.notify(format!("the demo did not start: {error}"));
+            self.notify(format!("failed to start the demo: {error}"));
         }
     }
 
     /// Opens the draft in the user's external editor; if the editor fails, the draft is unchanged.
     pub(super) fn edit_elsewhere(&mut self) {
         match self.edited(&self.editor.text()) {
-            Ok(text) if text.trim().is_empty() => self.notify("nothing was written: the draft is as it was"),
+            Ok(text) if text.trim().is_empty() => self.notify("the text is empty: the draft is unchanged"),
             Ok(text) => self.editor.set_text(text.trim_end()),
-            Err(error) => self.notify(format!("{error}: the draft is as it was")),
+            Err(error) => self.notify(format!("{error}: the draft is unchanged")),
         }
     }
 
@@ -106,9 +106,9 @@ impl Ui {
         let mut text = todo::draft(&self.conversation.control.session().host.todo_phases());
         loop {
             text = match self.edited(&text) {
-                Ok(now) if now == text => return self.notify("the list of tasks is as it was"),
+                Ok(now) if now == text => return self.notify("the todo list is unchanged"),
                 Ok(now) => now,
-                Err(error) => return self.notify(format!("{error}: the list of tasks is as it was")),
+                Err(error) => return self.notify(format!("{error}: the todo list is unchanged")),
             };
             let set = todo::parse(&text)
                 .and_then(|phases| self.conversation.control.set_todo(phases).map_err(|error| error.message));

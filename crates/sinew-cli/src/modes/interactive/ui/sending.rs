@@ -75,9 +75,9 @@ impl Ui {
                 match self.vi {
                     Some(_) => {
                         let key = self.conversation.keys.short(Action::Interrupt);
-                        self.notify(format!("the keys of vi: {key} for commands"));
+                        self.notify(format!("vi keys: {key} for commands"));
                     }
-                    None => self.notify("the keys of emacs"),
+                    None => self.notify("emacs keys"),
                 }
             }
             (Verb::Background, _) => {

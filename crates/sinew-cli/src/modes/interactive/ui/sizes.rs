@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_border_of_tmux_that_is_dragged_is_followed_when_it_rests() {
+    fn a_dragged_border_of_tmux_is_followed_when_it_stops() {
         let begun = Instant::now();
         let ms = Duration::from_millis;
         for (asks, changes, due) in [

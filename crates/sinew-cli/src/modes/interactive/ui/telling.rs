@@ -61,7 +61,7 @@ impl Ui {
 
     pub(super) fn warn_of_characters(&mut self) {
         if self.screen.options().characters == Characters::Ascii {
-            let text = "! this terminal shows ASCII alone, and its locale names no UTF-8: other characters are ?";
+            let text = "! this terminal only shows ASCII, and its locale is not UTF-8: other characters are shown as ?";
             transcript::line(&mut self.screen, text, NOTICE);
         }
     }

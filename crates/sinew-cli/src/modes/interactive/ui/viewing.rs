@@ -79,7 +79,7 @@ impl Ui {
         let (mailbox, size, id) = (self.conversation.mailbox.clone(), self.terminal.tty.size(), id.to_string());
         self.conversation.runtime.spawn_blocking(move || match host.job_output(&id) {
             Ok(output) if output.trim().is_empty() => {
-                mailbox.send(Message::Notice(format!("job {id} said nothing yet")))
+                mailbox.send(Message::Notice(format!("job {id} has no output yet")))
             }
             Ok(output) => {
                 let lines: Vec<Line> = output.lines().map(|line| Line::plain(&sinew::term::sanitize(line))).collect();
@@ -142,7 +142,7 @@ impl Ui {
             // The position of the cursor must be queried on the main screen.
             if self.screen.is_resizing() || size != self.screen.size() {
                 let key = self.conversation.keys.short(Action::OpenTranscript);
-                return self.notify(format!("the size has just changed: {key} again"));
+                return self.notify(format!("the size has just changed: press {key} again"));
             }
             self.terminal.tty.enter_viewer();
         } else {
@@ -163,7 +163,7 @@ impl Ui {
     pub(super) fn take_viewer_key(&mut self, press: Press<'_>, cancels: bool) {
         let Some(open) = &mut self.viewer else { return };
         if open.end_search() && cancels {
-            return open.viewer.tell("the search was ended");
+            return open.viewer.tell("the search was cancelled");
         }
         let reaction = match press {
             _ if open.viewer.is_typing() => open.viewer.type_query(match (press, press.list()) {
@@ -176,11 +176,11 @@ impl Ui {
             Press::Action(Action::View(action)) => open.viewer.act(action),
             Press::Action(action @ (Action::CopyPart | Action::PrintPart)) => {
                 match open.viewer.part() {
-                    None => open.viewer.tell("nothing begins here"),
+                    None => open.viewer.tell("no part begins here"),
                     Some(part) if action == Action::CopyPart => self.copy_text(without_mark(&part)),
                     Some(part) => {
                         transcript::line(&mut self.screen, &part, Style::PLAIN);
-                        self.notify("it stands in the transcript now, below everything");
+                        self.notify("written to the end of the transcript");
                     }
                 }
                 Reaction::Stays
@@ -250,7 +250,7 @@ impl Ui {
     /// Begins to record the output, starting with a complete screen; if a recording is active, ends it.
     pub(super) fn record(&mut self, file: &str) {
         if self.terminal.tty.end_record() {
-            return self.notify("the recording is over");
+            return self.notify("the recording has stopped");
         }
         let startup = &self.conversation.control.app.startup;
         let file = match file {
@@ -258,7 +258,7 @@ impl Ui {
             file => startup.paths.cwd.join(file),
         };
         let text = match self.terminal.tty.record(&file) {
-            Ok(()) => format!("recording into {}: /record ends it", file.display()),
+            Ok(()) => format!("recording to {}: /record stops it", file.display()),
             Err(error) => format!("{}: {error}", file.display()),
         };
         let frame = self.screen.reset();

@@ -39,7 +39,7 @@ fn check(results: &[&str], expect: &[&str]) {
 }
 
 #[test]
-fn an_update_of_a_call_holds_what_is_new() {
+fn an_update_of_a_call_contains_the_new_text() {
     check(&["a\n", "a\nb\n", "a\nb\n", "a\nb\nc"], &["a\n", "b\n", "", "c"]);
     check(&["é", "éé日", "éé日本"], &["é", "é日", "本"]);
     check(&["10%", "20%", "20% of 3", ""], &["10%", "!20%", " of 3", "!"]);
@@ -69,7 +69,7 @@ fn an_event_of_a_child_has_its_id_and_its_own_calls() {
 }
 
 #[test]
-fn calls_that_run_side_by_side_are_told_apart_and_forgotten_at_their_end() {
+fn concurrent_calls_are_separate_and_dropped_at_their_end() {
     let end = |call: &str| Event::ToolExecutionEnd {
         tool_call_id: call.into(),
         tool_name: "bash".into(),
@@ -172,7 +172,7 @@ fn written(events: &[Event], snapshots: bool) -> usize {
 const FRAME: usize = 256;
 
 #[test]
-fn what_is_written_is_at_most_four_times_what_happened() {
+fn the_output_is_at_most_four_times_the_content() {
     for (bytes, pieces, calls) in
         [(10, 2, 1), (100_000, 100, 1), (3_000, 10, 100), (300, 4, 500), (2_000_000, 50, 1), (100_000, 10, 8)]
     {
@@ -195,7 +195,7 @@ fn snapshots_are_the_events_themselves() {
 }
 
 #[test]
-fn every_fact_is_written_once() {
+fn all_data_is_written_once() {
     let events = run(100, 3, 1);
     let lines = lines(&events);
     let of = |kind: &str| lines.iter().filter(|line| line["type"] == kind).collect::<Vec<_>>();
