@@ -26,7 +26,7 @@ async function home(t, url) {
   const model = { id: "m", name: "m", contextWindow: 100_000, maxTokens: 8000 };
   const providers = { local: { baseUrl: `${url}/v1`, api: "openai-completions", apiKey: "none", models: [model] } };
   writeFileSync(join(folder, ".omp", "agent", "models.yml"), JSON.stringify({ providers }));
-  writeFileSync(join(folder, ".omp", "agent", "config.yml"), JSON.stringify({ startup: { quiet: true, checkUpdate: false }, setupVersion: 2 }));
+  writeFileSync(join(folder, ".omp", "agent", "config.yml"), JSON.stringify({ startup: { quiet: true, checkUpdate: false }, setupVersion: 2, task: { isolation: { mode: "auto" } } }));
   writeFileSync(join(cwd, "src", "a.txt"), "one\ntwo\nthree\n");
   const env = { PATH: process.env.PATH, HOME: folder, TERM: "xterm-256color", GIT_AUTHOR_NAME: "a", GIT_AUTHOR_EMAIL: "a@b", GIT_COMMITTER_NAME: "a", GIT_COMMITTER_EMAIL: "a@b" };
   for (const args of [["init", "-q", "-b", "main"], ["add", "."], ["commit", "-qm", "first"]]) await run("git", args, { cwd, env });
@@ -102,9 +102,17 @@ for (const [agent, version] of Object.entries(VERSIONS)) {
     };
     let url = "";
     const turns = SCRIPT.map(({ call: [name, args] }) => () => [withIntent([name, JSON.parse(JSON.stringify(args).replace("PAGES", url))])]);
-    const task = [withIntent(["task", { context: "c", tasks: [{ task: "say hello from a task", agent: "task" }] }])];
+    const task = [withIntent(["task", { context: "c", tasks: [{ task: "say hello from a task", agent: "task", isolated: true }] }])];
     const ofTask = (request) => textsOf("user", request).some((text) => text.includes("say hello from a task"));
-    const aside = (request) => (ofTask(request) ? "hello from the task" : undefined);
+    const made = () => join(at.cwd, "src", "task.txt");
+    let isolated = false;
+    const aside = (request) => {
+      if (!ofTask(request)) return undefined;
+      const [written] = textsOf("tool", request);
+      if (written === undefined) return [withIntent(["write", { path: "src/task.txt", content: "by the task\n" }])];
+      isolated ||= !existsSync(made());
+      return "hello from the task";
+    };
     const model = await serveModel([...turns, edit, task, [withIntent(["hub", { op: "wait" }])]], { pages: { "/page": PAGE }, aside });
     t.after(model.close);
     ({ url } = model);
@@ -116,7 +124,9 @@ for (const [agent, version] of Object.entries(VERSIONS)) {
     const text = ({ result }) => result.content.map((part) => part.text ?? "").join("");
     assert.deepEqual(ended.map(({ toolName, isError }) => [toolName, isError]).slice(0, SCRIPT.length + 3), [...SCRIPT.map(({ call }) => [call[0], false]), ["edit", false], ["task", false], ["hub", false]], ended.map(text).join("\n---\n"));
     SCRIPT.forEach(({ call, shows }, number) => assert.match(text(ended[number]), shows, call[0]));
-    assert.ok(model.requests.some(ofTask), "the task asks the model");
+    assert.ok(isolated, "the task writes to its own files");
+    assert.equal(readFileSync(made(), "utf8"), "by the task\n");
+    assert.deepEqual(readdirSync(join(at.env.HOME, ".omp", "wt")), []);
     assert.equal(readFileSync(join(at.cwd, "src", "a.txt"), "utf8"), "one\nTWO\nthree\n");
   });
 }

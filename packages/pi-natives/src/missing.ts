@@ -10,7 +10,6 @@ export const MISSING: Record<string, readonly string[]> = {
   "use PhotonImage of @sinew/natives, whose toTerminal() writes SIXEL": ["decodeSixelToPng", "encodeSixel"],
   "convert the file with another program first": ["pdfToMarkdown", "rasterizeSvg", "renderMermaidAscii", "renderSnapcompactPng"],
   "start the program with spawn() and exit with its exit code": ["execReplace"],
-  "compare both directories with git diff --no-index": ["isoDiff"],
   "use VcsGitRepo: workspaces of Jujutsu are not supported": ["VcsJjWorkspace"],
   "remove the override of @oh-my-pi/pi-natives if you need this part": [
     "AudioCapture", "AudioPlayback", "LiveWebRtcPeer", "SearchDb", "projfsOverlayProbe", "projfsOverlayStart", "projfsOverlayStop",
@@ -50,7 +49,6 @@ export const astMatch = rejecting("astMatch");
 export const decodeSixelToPng = throwing("decodeSixelToPng");
 export const encodeSixel = throwing("encodeSixel");
 export const execReplace = throwing("execReplace");
-export const isoDiff = rejecting("isoDiff");
 export const pdfToMarkdown = rejecting("pdfToMarkdown");
 export const projfsOverlayProbe = throwing("projfsOverlayProbe");
 export const projfsOverlayStart = throwing("projfsOverlayStart");

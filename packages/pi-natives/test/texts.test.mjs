@@ -1,7 +1,6 @@
-// Tests functions for texts, numbers and copies: diffs in jsdiff's format, notebooks, generated files, vectors,
-// isolation.
+// Tests functions for texts and numbers: diffs in jsdiff's format, notebooks, generated files, vectors.
 import assert from "node:assert/strict";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -78,20 +77,4 @@ test("vectors and texts are ranked", () => {
   assert.deepEqual([...natives.cosineSimilarityPairs(new Float64Array([1, 0, 0, 1, 1, 1, 0, 0]), 4, 2, 0.7)], [0, 2, 1, 2]);
   const contents = ["a b c", "a b c", "x y z"];
   assert.deepEqual([[...natives.mmrRerankIndices(contents, new Float64Array([3, 2, 1]), 0.1, 3)], [...natives.mmrRerankIndices(contents, new Float64Array([3, 2, 1]), 1, 2)]], [[0, 2, 1], [0, 1]]);
-});
-
-test("a task gets a copy of a directory, and other ways are not available", async (t) => {
-  const root = folder(t);
-  const { Rcopy, Overlayfs } = natives.IsoBackendKind;
-  mkdirSync(join(root, "lower", "sub"), { recursive: true });
-  writeFileSync(join(root, "lower", "sub", "f"), "text");
-  assert.deepEqual([natives.isoBackend(), natives.isoProbe(), natives.isoResolve()], [Rcopy, { available: true, kind: Rcopy }, { kind: Rcopy, candidates: [Rcopy], fellBack: false }]);
-  const { fellBack, reason } = natives.isoResolve(Overlayfs);
-  assert.deepEqual([fellBack, natives.isoIsUnavailableError(reason), natives.isoIsUnavailableError("other")], [true, true, false]);
-  await assert.rejects(natives.isoStart(Overlayfs, root, root), (error) => natives.isoIsUnavailableError(error.message));
-  const merged = join(root, "task", "merged");
-  await natives.isoStart(null, join(root, "lower"), merged);
-  assert.equal(readFileSync(join(merged, "sub", "f"), "utf8"), "text");
-  await natives.isoStop(Rcopy, merged);
-  assert.deepEqual([existsSync(merged), existsSync(join(root, "lower", "sub", "f"))], [false, true]);
 });
