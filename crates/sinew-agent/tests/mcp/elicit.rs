@@ -71,7 +71,7 @@ async fn an_invalid_answer_is_asked_again_with_the_reason() {
     let fields = json!({"age": {"type": "integer", "minimum": 18}});
     let (answer, asked) = ask(form(fields.clone(), &["age"]), &[Some("ten"), Some("10"), Some("20")]).await;
     assert_eq!(answer, accepted(json!({"age": 20})));
-    assert!(asked[1].question.contains("(age: \"ten\" is no whole number)"), "{:?}", asked[1]);
+    assert!(asked[1].question.contains("(age: \"ten\" is not a whole number)"), "{:?}", asked[1]);
     assert!(asked[2].question.contains("(age: must be at least 18)"), "{:?}", asked[2]);
     let (answer, _) = ask(form(fields.clone(), &["age"]), &[Some(""); 3]).await;
     assert_eq!(answer, ElicitationAnswer::Cancel);

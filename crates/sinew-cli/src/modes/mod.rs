@@ -325,7 +325,7 @@ fn ending(control: &Control, agent: &AgentSession, done: Option<Result<Done, Str
 
 /// Returns the use that remains without a part of it.
 fn without(all: &Usage, part: &Usage) -> Usage {
-    let mut rest = all.clone();
+    let mut rest = *all;
     rest.input = all.input.saturating_sub(part.input);
     rest.output = all.output.saturating_sub(part.output);
     rest.cache_read = all.cache_read.saturating_sub(part.cache_read);

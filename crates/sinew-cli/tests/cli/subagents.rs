@@ -238,7 +238,9 @@ fn commands_list_agents_and_children() {
     assert!(said("/agents").stdout.contains("explore: finds out"));
     assert!(said("/tasks").stdout.contains("No subagents."));
     assert!(said("/tasks stop X").stderr.contains("no subagent \"X\": there are none"));
-    assert!(said("/tasks now").stderr.contains("use /tasks, or /tasks stop, apply or drop with an ID"));
+    assert!(said("/tasks X").stderr.contains("no subagent \"X\": there are none"));
+    let error = said("/tasks end X").stderr;
+    assert!(error.contains("use /tasks, /tasks ID, or /tasks stop, apply or drop with an ID"), "{error}");
     assert!(said("/steer X").stderr.contains("/steer ID TEXT"));
 }
 

@@ -84,7 +84,7 @@ fn a_finding_of_the_panel_becomes_a_prompt() {
     terminal
         .until(|rows| has(rows, "Findings of the review") && has(rows, "→ a.txt:2-3") && has(rows, "  │ it was read"));
     terminal.send("\r");
-    terminal.until(|rows| has(rows, "› Fix a.txt:2-3: high · the text is lost"));
+    terminal.until(|rows| has(rows, "› Fix a.txt:2-3: the text is lost"));
     terminal.send("\r");
     terminal.until(|rows| has(rows, "Fixed.") && has(rows, "ready"));
     left(terminal);

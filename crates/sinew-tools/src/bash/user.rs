@@ -94,9 +94,10 @@ fn in_user_shell(host: &Host, run: RunOptions) -> Result<Work, ToolError> {
         };
         // The command has run, so this error must not replace its result.
         if result.state_lost.is_none()
-            && let Err(error) = share()
+            && let Err(ToolError::Failed(error)) = share()
         {
-            running.push(&format!("\n[The model's shell was not changed: {error}]\n"));
+            // Nobody stops a command that has ended.
+            let _ = running.push(&format!("\n[The model's shell was not changed: {error}]\n"));
         }
         Ok(result)
     }))

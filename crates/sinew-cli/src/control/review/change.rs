@@ -75,6 +75,7 @@ impl Change {
 }
 
 fn uncommitted(cwd: &Path) -> Result<Change, String> {
+    git(cwd, &["rev-parse", "--is-inside-work-tree"])?;
     let has_commit = git(cwd, &["rev-parse", "--verify", "--quiet", "HEAD"]).is_ok();
     let base = if has_commit { "HEAD" } else { EMPTY_TREE };
     let diff = git(cwd, &[&DIFF[..], &[base, "--"]].concat())?;

@@ -11,7 +11,7 @@ use sinew_agent::event::Event;
 use sinew_llm::message::{AgentMessage, BashExecution};
 use sinew_tools::tool::ToolOutput;
 use sinew_tools::{Approval, ApprovalRequest, FileChange, Question};
-use sinew_tui::{BlockId, Search, Spot, Viewer};
+use sinew_tui::{BlockId, Passages, Search, Spot, Viewer};
 use tokio::sync::oneshot;
 
 use super::choices::{Choice, Entries, Topic};

@@ -25,7 +25,7 @@ pub(super) struct SessionPassages {
 /// A session that is read.
 enum Source {
     Open(Arc<OpenSession>),
-    Saved(Mutex<Session>),
+    Saved(Box<Mutex<Session>>),
 }
 
 impl Source {
@@ -48,7 +48,7 @@ impl SessionPassages {
     pub(super) fn of_subagent(conversation: ChildConversation, running: &[(String, String)]) -> SessionPassages {
         let source = match conversation {
             ChildConversation::Open(open) => Source::Open(open),
-            ChildConversation::Saved(session) => Source::Saved(Mutex::new(*session)),
+            ChildConversation::Saved(session) => Source::Saved(Box::new(Mutex::new(*session))),
         };
         SessionPassages::read(source, running)
     }

@@ -408,7 +408,7 @@ mod tests {
         check("!", Submission::Nothing);
         check("/model  x y ", Submission::Slash(commands::named("model", Face::Screen).unwrap(), "x y"));
         check("/etc/hosts is broken", Submission::Prompt);
-        check("/review src", Submission::Prompt);
+        check("/reviewer src", Submission::Prompt);
     }
 
     #[test]

@@ -14,6 +14,7 @@ use crate::memory;
 use crate::modes::interactive::announce::AWAY;
 use crate::modes::interactive::ask;
 use crate::modes::interactive::blocks::{DIM, ERROR, NOTICE};
+use crate::modes::interactive::choices::Topic;
 use crate::modes::interactive::drafts;
 use crate::modes::interactive::facts;
 use crate::modes::interactive::history::HistoryReader;
