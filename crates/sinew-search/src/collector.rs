@@ -90,11 +90,15 @@ pub(crate) struct Collector<'a> {
     file: Option<usize>,
     /// The number of matching lines that are still needed.
     left: usize,
+    /// Look for one more match after the last one that is needed.
+    seeks_more: bool,
     before: Vec<[u32; 3]>,
     last: Option<usize>,
     after_left: usize,
     /// The number of matching lines found so far.
     pub(crate) found: usize,
+    /// True if there is a match after the first `collect.per_file` matching lines.
+    pub(crate) more: bool,
     /// The position of the first NUL byte; `None` if there is none or the searcher did not look for one.
     pub(crate) binary_at: Option<u64>,
     /// True if a row contains a NUL byte.
@@ -111,10 +115,10 @@ impl<'a> Collector<'a> {
         rows: &'a mut Rows,
         cancel: &'a CancelToken,
     ) -> Collector<'a> {
-        let left = match collect.mode {
-            Mode::Content => collect.per_file.min(limit),
-            Mode::FilesWithMatches => collect.per_file.min(1),
-            Mode::Count => collect.per_file,
+        let (left, seeks_more) = match collect.mode {
+            Mode::Content => (collect.per_file.min(limit), collect.per_file < limit),
+            Mode::FilesWithMatches => (collect.per_file.min(1), false),
+            Mode::Count => (collect.per_file, true),
         };
         Collector {
             matcher,
@@ -124,10 +128,12 @@ impl<'a> Collector<'a> {
             path,
             file: None,
             left,
+            seeks_more,
             before: Vec::new(),
             last: None,
             after_left: 0,
             found: 0,
+            more: false,
             binary_at: None,
             shows_nul: false,
         }
@@ -136,6 +142,21 @@ impl<'a> Collector<'a> {
     /// Returns true if the limits allow any result.
     pub(crate) fn wants_any(&self) -> bool {
         self.left > 0
+    }
+
+    /// Returns true if the limits allow no further result.
+    pub(crate) fn is_full(&self) -> bool {
+        self.left == 0
+    }
+
+    /// Returns true if the searcher has to go on.
+    fn goes_on(&self) -> bool {
+        self.left > 0 || self.after_left > 0 || self.seeks_more
+    }
+
+    /// Records a match that is not needed.
+    fn see_more(&mut self) {
+        self.more |= self.seeks_more;
     }
 
     /// Finishes the text: removes context lines that belong to no row, and adds the row of a file that is only listed
@@ -151,6 +172,13 @@ impl<'a> Collector<'a> {
             let file = self.rows.open_file(self.path);
             let match_count = if counts { clamp(self.found) } else { 0 };
             self.rows.push_row(file, Head { match_count, ..Head::default() }, "", &[]);
+        }
+    }
+
+    /// Records the position of a NUL byte, unless it is after the last line that is needed.
+    fn see_nul(&mut self, offset: Option<u64>) {
+        if !(self.seeks_more && self.is_full()) {
+            self.binary_at = self.binary_at.or(offset);
         }
     }
 
@@ -226,6 +254,7 @@ impl<'a> Collector<'a> {
                     if let Some((lines, hit, number)) = open.take() {
                         self.take_lines(found, buffer, lines, hit, number);
                         if self.left == 0 {
+                            self.see_more();
                             return Ok(());
                         }
                     }
@@ -267,6 +296,7 @@ impl Sink for Collector<'_> {
     fn matched(&mut self, searcher: &Searcher, found: &SinkMatch<'_>) -> io::Result<bool> {
         self.step()?;
         if self.left == 0 {
+            self.see_more();
             return Ok(false);
         }
         if searcher.multi_line_with_matcher(self.matcher) {
@@ -287,7 +317,7 @@ impl Sink for Collector<'_> {
             };
             self.take(line, hit, found.line_number().unwrap_or(0), found.absolute_byte_offset());
         }
-        Ok(self.left > 0 || self.after_left > 0)
+        Ok(self.goes_on())
     }
 
     fn context(&mut self, _: &Searcher, context: &SinkContext<'_>) -> io::Result<bool> {
@@ -298,7 +328,7 @@ impl Sink for Collector<'_> {
                 let text = lossy(without_end(context.bytes()));
                 self.rows.push_after(row, line_number, &line_start(&text, self.collect.width));
                 self.after_left -= 1;
-                Ok(self.left > 0 || self.after_left > 0)
+                Ok(self.goes_on())
             }
             (SinkContextKind::Before, _) if self.left > 0 => {
                 if self.file.is_none() {
@@ -310,18 +340,21 @@ impl Sink for Collector<'_> {
                 Ok(true)
             }
             // The context before a match that is not needed any more.
-            (SinkContextKind::Before, _) => Ok(false),
+            (SinkContextKind::Before, _) => {
+                self.see_more();
+                Ok(false)
+            }
             _ => Ok(true),
         }
     }
 
     fn binary_data(&mut self, _: &Searcher, offset: u64) -> io::Result<bool> {
-        self.binary_at.get_or_insert(offset);
+        self.see_nul(Some(offset));
         Ok(true)
     }
 
     fn finish(&mut self, _: &Searcher, finish: &SinkFinish) -> io::Result<()> {
-        self.binary_at = self.binary_at.or(finish.binary_byte_offset());
+        self.see_nul(finish.binary_byte_offset());
         Ok(())
     }
 }

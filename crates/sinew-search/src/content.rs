@@ -46,7 +46,7 @@ pub struct SearchResult {
     /// The number of rows; with [`Mode::Count`] the number of matching lines; with [`Mode::FilesWithMatches`] 1 if a
     /// line matches.
     pub match_count: u32,
-    /// True if there are more than `max_count` rows.
+    /// True if there are more than `max_count` rows, or more matching lines than `max_count_per_file`.
     pub limit_reached: bool,
     /// Every difference between the request and the result, for example a repaired pattern.
     pub warnings: Vec<String>,
@@ -115,17 +115,17 @@ pub(crate) fn search_with(pattern: &Pattern, content: &[u8], options: &SearchOpt
             collect.searcher(pattern, BinaryDetection::none()).search_slice(&pattern.matcher, content, &mut collector);
         searched.map_err(|error| Error::io("search: failed to search the content", &error))?;
     }
-    let found = collector.found;
+    let (found, more) = (collector.found, collector.more);
     collector.close();
     let warnings = pattern.warning.iter().cloned().collect();
     if options.mode != Mode::Content {
         let match_count = crate::rows::clamp(found);
-        return Ok(SearchResult { match_count, warnings, ..SearchResult::default() });
+        return Ok(SearchResult { match_count, limit_reached: more, warnings, ..SearchResult::default() });
     }
-    let limit_reached = rows.len() > skip.saturating_add(most);
-    if skip > 0 || limit_reached {
+    let ended = rows.len() > skip.saturating_add(most);
+    if skip > 0 || ended {
         rows = rows.cut(skip, most);
     }
     let match_count = crate::rows::clamp(rows.len());
-    Ok(SearchResult { matches: rows, match_count, limit_reached, warnings })
+    Ok(SearchResult { matches: rows, match_count, limit_reached: ended || more, warnings })
 }

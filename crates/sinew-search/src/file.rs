@@ -66,6 +66,20 @@ impl Job<'_> {
 
 /// The result of searching one file.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Searched {
+    pub(crate) outcome: Outcome,
+    /// True if the file has more matching lines than [`CollectOptions::per_file`].
+    pub(crate) more: bool,
+}
+
+impl From<Outcome> for Searched {
+    fn from(outcome: Outcome) -> Searched {
+        Searched { outcome, more: false }
+    }
+}
+
+/// How the search of a file ended.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Outcome {
     #[default]
     Searched,
@@ -110,20 +124,20 @@ impl<'a> FileSearch<'a> {
         limit: usize,
         rows: &mut Rows,
         warnings: &mut Vec<String>,
-    ) -> Outcome {
+    ) -> Searched {
         let mut file = match opened {
             Ok(file) => file,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Outcome::Gone,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Outcome::Gone.into(),
             Err(error) => {
                 warnings
                     .push(sinew_base::Error::io(format!("failed to open \"{name}\""), &error).message().to_string());
-                return Outcome::Unreadable;
+                return Outcome::Unreadable.into();
             }
         };
         let matcher = &self.matcher;
         let mut collector = Collector::new(matcher, self.job.collect, limit, name, rows, self.job.cancel);
         if !collector.wants_any() {
-            return Outcome::Searched;
+            return Outcome::Searched.into();
         }
         let searched = Self::read(
             self.job,
@@ -133,12 +147,14 @@ impl<'a> FileSearch<'a> {
             &mut file,
             &mut collector,
         );
-        let (found, binary_at) = (collector.found, collector.binary_at);
+        let (found, binary_at, more) = (collector.found, collector.binary_at, collector.more);
         let shows_nul = collector.shows_nul;
         let outcome = match searched {
             Ok(outcome) => outcome,
             // The search has ended, which is not an error of the file.
             Err(_) if self.job.stop.load(Ordering::Relaxed) || self.job.cancel.is_cancelled() => Outcome::Searched,
+            // All that is requested was found before.
+            Err(_) if collector.is_full() => Outcome::Searched,
             Err(error) if error.to_string().contains("allocation limit") => Outcome::TooLarge,
             Err(error) => {
                 warnings
@@ -166,7 +182,7 @@ impl<'a> FileSearch<'a> {
             _ => {}
         }
         collector.close();
-        outcome
+        Searched { outcome, more }
     }
 
     fn read(

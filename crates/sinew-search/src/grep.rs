@@ -64,7 +64,7 @@ pub struct GrepOptions {
     pub cache: bool,
     /// The maximum number of rows. Default: unlimited.
     pub max_count: Option<u32>,
-    /// The maximum number of matching lines per file. Default: unlimited.
+    /// The maximum number of matching lines per file; with 0, no file is searched. Default: unlimited.
     pub max_count_per_file: Option<u32>,
     /// The number of rows to skip. Default: 0.
     pub offset: u32,
@@ -135,13 +135,14 @@ impl From<GrepOptions> for SearchOptions {
 pub struct GrepResult {
     /// The rows in path order, in chunks of about a megabyte; see [`GrepResult::rows`].
     pub matches: Vec<Rows>,
-    /// The number of rows; with [`Mode::Count`] the number of matching lines.
+    /// The number of rows in `matches`; with [`Mode::Count`] the number of matching lines. If `limit_reached` is true,
+    /// there are more.
     pub total_matches: u32,
     /// The number of files that have rows.
     pub files_with_matches: u32,
     /// The number of files, in path order, that were searched until the result was complete.
     pub files_searched: u32,
-    /// True if there are more than `max_count` rows.
+    /// True if there are more than `max_count` rows, or a file has more than `max_count_per_file` matching lines.
     pub limit_reached: bool,
     /// The files that were not searched, or not completely.
     pub skipped: Skipped,

@@ -34,6 +34,17 @@ fn limits_and_offset() {
     assert!(!search_content(&text, &SearchOptions { max_count: Some(10), ..options("x") }).unwrap().limit_reached);
     let none = search_content(&text, &SearchOptions { max_count: Some(0), ..options("x") }).unwrap();
     assert_eq!((none.match_count, none.limit_reached), (0, true));
+    for (mode, most, expect) in [
+        (Mode::Content, 3, (3, true)),
+        (Mode::Content, 10, (10, false)),
+        (Mode::Count, 3, (3, true)),
+        (Mode::Count, 10, (10, false)),
+        (Mode::FilesWithMatches, 3, (1, false)),
+    ] {
+        let some = SearchOptions { mode, max_count_per_file: Some(most), ..options("x") };
+        let some = search_content(&text, &some).unwrap();
+        assert_eq!((some.match_count, some.limit_reached), expect, "{mode:?} {most}");
+    }
 }
 
 #[test]

@@ -107,6 +107,51 @@ fn a_limit_is_reached_only_where_there_is_more() {
 }
 
 #[test]
+fn a_limit_for_each_file_is_reached_only_where_a_file_has_more() {
+    let folder = tree(&[("a", b"needle\nneedle\n"), ("b", b"hay\nneedle\nhay\n"), ("c", b"hay\n")]);
+    let per_file = |most: u32, mode: Mode, context: u32| {
+        let options = GrepOptions {
+            max_count_per_file: Some(most),
+            mode,
+            context: Some(context),
+            ..GrepOptions::new("needle", folder.path())
+        };
+        let result = run(&options);
+        let multiline = run(&GrepOptions { multiline: true, ..options });
+        assert_eq!(multiline.matches, result.matches);
+        assert_eq!(multiline.limit_reached, result.limit_reached);
+        (result.total_matches, result.limit_reached)
+    };
+    for context in 0..3 {
+        assert_eq!(per_file(1, Mode::Content, context), (2, true));
+        assert_eq!(per_file(2, Mode::Content, context), (3, false));
+    }
+    assert_eq!(per_file(1, Mode::Count, 0), (2, true));
+    assert_eq!(per_file(2, Mode::Count, 0), (3, false));
+    // Each file has one row, whatever the limit for its lines.
+    assert_eq!(per_file(1, Mode::FilesWithMatches, 0), (2, false));
+    assert_eq!(per_file(0, Mode::Content, 0), (0, false));
+    let both =
+        GrepOptions { max_count_per_file: Some(2), max_count: Some(3), ..GrepOptions::new("needle", folder.path()) };
+    assert!(!run(&both).limit_reached);
+    assert!(run(&GrepOptions { max_count: Some(2), ..both }).limit_reached);
+}
+
+/// The lines behind the limit are only searched for one more match.
+#[test]
+fn what_follows_the_limit_of_a_file_is_not_reported() {
+    let late = [&b"needle\n"[..], &b"hay\n".repeat(500_000), b"\0\n"].concat();
+    let folder = tree(&[("late", &late)]);
+    for (mode, multiline) in [(Mode::Content, false), (Mode::Count, false), (Mode::Content, true)] {
+        let options =
+            GrepOptions { max_count_per_file: Some(1), mode, multiline, ..GrepOptions::new("needle", folder.path()) };
+        let result = run(&options);
+        assert_eq!((result.total_matches, result.limit_reached, result.skipped.binary), (1, false, 0), "{mode:?}");
+        assert_eq!(result.warnings, [""; 0]);
+    }
+}
+
+#[test]
 fn a_limit_stops_the_search() {
     let files: Vec<(String, Vec<u8>)> = (0..2_000).map(|n| (format!("f{n:04}"), b"needle\n".to_vec())).collect();
     let files: Vec<(&str, &[u8])> = files.iter().map(|(name, text)| (name.as_str(), text.as_slice())).collect();
@@ -433,7 +478,10 @@ proptest! {
         let search = |threads| grep(&part, &ScanCache::default(), &Pool::new("test", threads), &CancelToken::never(), None).unwrap();
         let cut = search(threads);
         prop_assert_eq!(cut.rows().collect::<Vec<_>>(), rows);
-        prop_assert_eq!(cut.limit_reached, all.rows().count() > (offset + max_count) as usize);
+        let longest = counts.iter().copied().max().unwrap_or(0);
+        let cut_file = mode != Mode::FilesWithMatches && per_file.is_some_and(|most| most > 0 && longest > most as usize);
+        prop_assert_eq!(all.limit_reached, cut_file);
+        prop_assert_eq!(cut.limit_reached, cut_file || all.rows().count() > (offset + max_count) as usize);
         prop_assert_eq!(&cut, &search(1));
     }
 }

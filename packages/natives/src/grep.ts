@@ -22,7 +22,7 @@ export interface SearchOptions {
   multiline?: boolean | undefined;
   /** Maximum number of rows; 0 returns none. Default: all. */
   maxCount?: number | undefined;
-  /** Maximum number of matching lines per file. Default: all. */
+  /** Maximum number of matching lines per file; 0 searches no file. Default: all. */
   maxCountPerFile?: number | undefined;
   /** Number of rows to skip. Default: 0. */
   offset?: number | undefined;
@@ -92,13 +92,13 @@ export interface GrepMatch extends SearchMatch {
 export interface GrepResult {
   /** The rows, ordered by path, then by line. */
   matches: GrepMatch[];
-  /** Number of rows; in mode `"count"`, of the matching lines in them. */
+  /** Number of rows in `matches`; in mode `"count"`, of the matching lines in them. With `limitReached`, there are more. */
   totalMatches: number;
   /** Number of files with rows. */
   filesWithMatches: number;
   /** Number of files that were searched until the result was complete. */
   filesSearched: number;
-  /** True if there are more rows than `maxCount`; otherwise absent. */
+  /** True if there are more rows than `maxCount`, or a file has more matching lines than `maxCountPerFile`; otherwise absent. */
   limitReached?: true;
   /** Files that were not searched completely; absent if there are none. */
   skipped?: { binary: number; tooLarge: number; unreadable: number };
@@ -112,7 +112,7 @@ export interface SearchResult {
   matches: SearchMatch[];
   /** Number of rows; in mode `"count"` of matching lines, in mode `"filesWithMatches"` 1 or 0. */
   matchCount: number;
-  /** True if there are more rows than `maxCount`. */
+  /** True if there are more rows than `maxCount`, or more matching lines than `maxCountPerFile`. */
   limitReached: boolean;
   /** The error in the pattern. */
   error?: string;

@@ -60,6 +60,10 @@ test("limits tell whether there is more", async () => {
   assert.deepEqual([whole.matches.length, whole.limitReached], [2 * FILES, undefined]);
   assert.deepEqual(whole.matches.slice(5, 9), (await grep({ pattern: "needle", path, offset: 5, maxCount: 4 })).matches);
   assert.deepEqual((await grep({ pattern: "needle", path, maxCount: 0 })).matches, []);
+  for (const [maxCountPerFile, mode, total, limitReached] of [[1, "content", FILES, true], [2, "content", 2 * FILES, undefined], [1, "count", FILES, true], [1, "filesWithMatches", FILES, undefined]]) {
+    const each = await grep({ pattern: "needle", path, maxCountPerFile, mode });
+    assert.deepEqual([each.matches.length, each.totalMatches, each.limitReached], [maxCountPerFile * FILES, total, limitReached], mode);
+  }
 });
 
 test("rows stream in the order of the result, all before the promise settles", async () => {
@@ -122,6 +126,8 @@ test("text in memory is searched at once", () => {
   assert.equal(searchContent(Buffer.from("a\nb"), { pattern: "b" }).matches[0].lineNumber, 2);
   assert.equal(searchContent("a \ud800 b", { pattern: "b" }).matches[0].line, "a \ufffd b");
   assert.equal(searchContent("a\na\na", { pattern: "a", maxCount: 2 }).limitReached, true);
+  assert.equal(searchContent("a\na\na", { pattern: "a", maxCountPerFile: 2 }).limitReached, true);
+  assert.equal(searchContent("a\na\na", { pattern: "a", maxCountPerFile: 3 }).limitReached, false);
   assert.equal(searchContent("a\na\na", { pattern: "a", mode: "count" }).matchCount, 3);
   const broken = searchContent("a", { pattern: "(" });
   assert.deepEqual([broken.matches, broken.matchCount], [[], 0]);
