@@ -19,6 +19,8 @@ const LINE_LIMIT: usize = 16 << 20;
 /// The number of bytes after a block of lines that are included when its matches are searched again: enough for a
 /// look-ahead at the next characters.
 const LOOK_AHEAD: usize = 128;
+/// The byte order mark of UTF-8.
+const UTF_8_BOM: &[u8] = b"\xEF\xBB\xBF";
 /// The maximum length of a line in memory, in bytes.
 const HEAP_LIMIT: usize = 256 << 20;
 
@@ -92,6 +94,8 @@ pub(crate) struct Collector<'a> {
     left: usize,
     /// Look for one more match after the last one that is needed.
     seeks_more: bool,
+    /// The number of bytes before the text that the searcher receives.
+    skipped: u64,
     before: Vec<[u32; 3]>,
     last: Option<usize>,
     after_left: usize,
@@ -129,6 +133,7 @@ impl<'a> Collector<'a> {
             file: None,
             left,
             seeks_more,
+            skipped: 0,
             before: Vec::new(),
             last: None,
             after_left: 0,
@@ -147,6 +152,11 @@ impl<'a> Collector<'a> {
     /// Returns true if the limits allow no further result.
     pub(crate) fn is_full(&self) -> bool {
         self.left == 0
+    }
+
+    /// Tells the collector how the text begins: the searcher drops the byte order mark of UTF-8, and offsets count it.
+    pub(crate) fn begins_with(&mut self, beginning: &[u8]) {
+        self.skipped = if beginning.starts_with(UTF_8_BOM) { UTF_8_BOM.len() as u64 } else { 0 };
     }
 
     /// Returns true if the searcher has to go on.
@@ -178,7 +188,7 @@ impl<'a> Collector<'a> {
     /// Records the position of a NUL byte, unless it is after the last line that is needed.
     fn see_nul(&mut self, offset: Option<u64>) {
         if !(self.seeks_more && self.is_full()) {
-            self.binary_at = self.binary_at.or(offset);
+            self.binary_at = self.binary_at.or(offset.map(|offset| self.skipped + offset));
         }
     }
 
@@ -195,7 +205,7 @@ impl<'a> Collector<'a> {
         }
         let shown = without_end(line);
         self.shows_nul |= memchr::memchr(0, shown).is_some();
-        let byte_offset = offset + hit.start as u64;
+        let byte_offset = self.skipped + offset + hit.start as u64;
         let mut row = Head { line_number: clamp(line_number), byte_offset, ..Head::default() };
         // A match can consist of the line terminator alone, which is not shown.
         let hit = hit.start.min(shown.len())..hit.end.min(shown.len());

@@ -109,6 +109,7 @@ pub(crate) fn search_with(pattern: &Pattern, content: &[u8], options: &SearchOpt
     let limit = skip.saturating_add(most).saturating_add(1);
     let (mut rows, never) = (Rows::default(), CancelToken::never());
     let mut collector = Collector::new(&pattern.matcher, collect, limit, "", &mut rows, &never);
+    collector.begins_with(content);
     if collector.wants_any() {
         // Neither reading a slice nor this collector can fail.
         let searched =

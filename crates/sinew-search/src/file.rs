@@ -196,6 +196,7 @@ impl<'a> FileSearch<'a> {
         buffer.clear();
         let mut ended = buffer.read(file, FIRST)?;
         let first = buffer.content();
+        collector.begins_with(first);
         let (encoded, together) = (has_bom(first), text.multi_line_with_matcher(matcher));
         let mut binary_aware_first = false;
         if !encoded && let Some(at) = memchr::memchr(0, first) {

@@ -48,6 +48,13 @@ fn limits_and_offset() {
 }
 
 #[test]
+fn a_byte_offset_counts_the_byte_order_mark_of_utf_8() {
+    let result = search_content(b"\xEF\xBB\xBFx\ny\n", &options("x|y")).unwrap();
+    let offsets: Vec<_> = result.matches.iter().map(|row| (row.line_number, row.byte_offset)).collect();
+    assert_eq!(offsets, [(1, 3), (2, 5)]);
+}
+
+#[test]
 fn counting_gives_no_rows() {
     let counted = search_content(b"x\ny\nx", &SearchOptions { mode: Mode::Count, ..options("x") }).unwrap();
     assert_eq!((counted.matches.len(), counted.match_count), (0, 2));

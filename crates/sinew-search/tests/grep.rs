@@ -54,6 +54,33 @@ fn rows_say_where_the_match_is() {
 }
 
 #[test]
+fn a_byte_offset_counts_the_byte_order_mark_of_utf_8() {
+    let utf_16: Vec<u8> = "\u{FEFF}ä needle\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let long = [&b"\xEF\xBB\xBF"[..], &b"hay\n".repeat(500_000), b"needle\n"].concat();
+    let folder = tree(&[
+        ("bom", b"\xEF\xBB\xBFx needle\nneedle\n"),
+        ("long", &long),
+        ("plain", b"x needle\nneedle\n"),
+        ("utf-16", &utf_16),
+    ]);
+    for multiline in [false, true] {
+        let result = run(&GrepOptions { multiline, ..GrepOptions::new("needle", folder.path()) });
+        let places: Vec<_> =
+            result.rows().map(|row| (row.path, row.line_number, row.column, row.byte_offset)).collect();
+        let expect = [
+            ("bom", 1, 3, 5),
+            ("bom", 2, 1, 12),
+            ("long", 500_001, 1, 2_000_003),
+            ("plain", 1, 3, 2),
+            ("plain", 2, 1, 9),
+            // The offset in the text as UTF-8, without its mark.
+            ("utf-16", 1, 3, 3),
+        ];
+        assert_eq!(places, expect, "{multiline}");
+    }
+}
+
+#[test]
 fn a_named_file_keeps_its_name() {
     let folder = tree(&[("a.txt", b"needle\n")]);
     let path = folder.path().join("a.txt");

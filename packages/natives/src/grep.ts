@@ -70,7 +70,9 @@ export interface SearchMatch {
   line: string;
   /** The column of the match, in characters of the whole line, from 1; 0 in a row for a whole file. */
   column: number;
-  /** The offset of the match from the start of the file, in bytes. */
+  /**
+   * The offset of the match from the start of the file, in bytes. In UTF-16, the offset in the text as UTF-8, without its byte order mark.
+   */
   byteOffset: number;
   /** The lines before the match that no other row shows; absent if there are none. */
   contextBefore?: ContextLine[];

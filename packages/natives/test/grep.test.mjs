@@ -52,6 +52,12 @@ test("every option arrives", async () => {
   assert.deepEqual([wide.matches[0].line, wide.matches[0].truncated, wide.matches[0].column], ["...xxxneedle", true, 100]);
 });
 
+test("a byte offset is one in the file, behind a byte order mark too", async () => {
+  const path = tree({ bom: "\ufeffx needle\n", plain: "x needle\n" });
+  const { matches } = await grep({ pattern: "needle", path });
+  assert.deepEqual(matches.map((match) => [match.path, match.column, match.byteOffset]), [["bom", 3, 5], ["plain", 3, 2]]);
+});
+
 test("limits tell whether there is more", async () => {
   const path = many();
   const limited = await grep({ pattern: "needle", path, maxCount: 3 });
