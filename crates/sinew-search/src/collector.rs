@@ -4,13 +4,13 @@ use std::io;
 use std::ops::Range;
 
 use grep_matcher::Matcher;
-use grep_regex::RegexMatcher;
 use grep_searcher::{
     BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkContextKind, SinkFinish, SinkMatch,
 };
 use sinew_base::{CancelTicker, CancelToken, lossy};
 
 use crate::excerpt::{excerpt, line_start};
+use crate::matcher::PatternMatcher;
 use crate::pattern::Pattern;
 use crate::rows::{Head, Rows, clamp};
 
@@ -84,7 +84,7 @@ impl CollectOptions {
 
 /// Collects the rows of one text.
 pub(crate) struct Collector<'a> {
-    matcher: &'a RegexMatcher,
+    matcher: &'a PatternMatcher,
     collect: CollectOptions,
     ticker: CancelTicker<'a>,
     rows: &'a mut Rows,
@@ -112,7 +112,7 @@ pub(crate) struct Collector<'a> {
 impl<'a> Collector<'a> {
     /// Creates a collector of at most `limit` matching lines (and at most `collect.per_file`) of the text named `path`.
     pub(crate) fn new(
-        matcher: &'a RegexMatcher,
+        matcher: &'a PatternMatcher,
         collect: CollectOptions,
         limit: usize,
         path: &'a str,

@@ -5,9 +5,9 @@ use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use grep_regex::RegexMatcher;
 use grep_searcher::{BinaryDetection, Searcher};
 use parking_lot::Mutex;
 use sinew_base::{CancelToken, PageBuffer};
@@ -15,6 +15,7 @@ use sinew_walk::Entry;
 
 use crate::blocks::Blocks;
 use crate::collector::{CollectOptions, Collector, Mode};
+use crate::matcher::{End, PatternMatcher};
 use crate::pattern::Pattern;
 use crate::rows::Rows;
 
@@ -39,7 +40,7 @@ pub(crate) struct Job<'a> {
     pub(crate) collect: CollectOptions,
     pub(crate) cancel: &'a CancelToken,
     /// True once enough rows were found.
-    pub(crate) stop: &'a AtomicBool,
+    pub(crate) stop: Arc<AtomicBool>,
     /// Locked while a large file is in memory.
     pub(crate) large: &'a Mutex<()>,
     /// The caller named the file, so it is searched even if it is binary.
@@ -93,7 +94,7 @@ pub(crate) enum Outcome {
 /// The searcher of one thread with its buffers.
 pub(crate) struct FileSearch<'a> {
     job: &'a Job<'a>,
-    matcher: RegexMatcher,
+    matcher: PatternMatcher,
     /// Searches text without NUL bytes, and files that the caller named.
     text: Searcher,
     buffer: PageBuffer,
@@ -106,8 +107,7 @@ impl<'a> FileSearch<'a> {
     pub(crate) fn new(job: &'a Job<'a>) -> FileSearch<'a> {
         FileSearch {
             job,
-            // Each thread has its own regex caches.
-            matcher: job.pattern.matcher.clone(),
+            matcher: job.pattern.matcher.for_thread(End { cancel: job.cancel.clone(), stop: Arc::clone(&job.stop) }),
             text: job.collect.searcher(job.pattern, BinaryDetection::none()),
             buffer: PageBuffer::with_room(FIRST),
             whole: Vec::new(),
@@ -182,6 +182,12 @@ impl<'a> FileSearch<'a> {
             _ => {}
         }
         collector.close();
+        if let Some(omission) = self.matcher.take_omission(&format!("\"{name}\"")) {
+            warnings.push(omission);
+            if outcome == Outcome::Searched {
+                return Searched { outcome: Outcome::TooLarge, more };
+            }
+        }
         Searched { outcome, more }
     }
 
@@ -189,7 +195,7 @@ impl<'a> FileSearch<'a> {
         job: &Job<'_>,
         text: &mut Searcher,
         (buffer, whole, blocks): (&mut PageBuffer, &mut Vec<u8>, &mut Option<Blocks>),
-        matcher: &RegexMatcher,
+        matcher: &PatternMatcher,
         file: &mut File,
         collector: &mut Collector<'_>,
     ) -> io::Result<Outcome> {

@@ -36,8 +36,8 @@ const WARNINGS: usize = 100;
 /// Options of [`grep`]: the pattern, the path, filters and limits.
 #[derive(Debug, Clone)]
 pub struct GrepOptions {
-    /// A regular expression in the syntax of Rust's `regex` crate, or literal text with `literal`. An empty pattern
-    /// matches every line.
+    /// A regular expression in the syntax of Rust's `regex` crate, or literal text with `literal`. Look-around and
+    /// backreferences are searched with a slower engine, with a warning. An empty pattern matches every line.
     pub pattern: String,
     /// A directory, a file, or a link to either. A file named here is searched independently of `glob` and `file_type`,
     /// even if it is binary (with a warning).
@@ -162,7 +162,8 @@ impl GrepResult {
 pub struct Skipped {
     /// Files with a NUL byte.
     pub binary: u32,
-    /// Files that do not fit in memory: a line of more than 256 MiB, or a multi-line search of more than 1 GiB.
+    /// Files that do not fit in memory (a line of more than 256 MiB, or a multi-line search of more than 1 GiB), and
+    /// files with lines on which look-around or backreferences take too long.
     pub too_large: u32,
     /// Files that the system could not read.
     pub unreadable: u32,
@@ -181,7 +182,8 @@ pub type OnMatch<'a> = &'a mut (dyn FnMut(&Rows) -> ControlFlow<()> + Send);
 /// The threads of `pool` share the work. The order of rows does not depend on the number of threads, and the search
 /// stops as soon as the first `max_count` rows are known. `on_match` receives the rows in the same order during the
 /// search, in chunks; the result contains them too. `cancel` is checked before each file and every 64 KiB within one (a
-/// multi-line search reads the whole file into memory and only checks at each match).
+/// multi-line search reads the whole file into memory and only checks at each match); with look-around or
+/// backreferences, before each line.
 ///
 /// # Errors
 /// Returns `InvalidArgument` or `LimitExceeded` if a pattern, glob or type is invalid, the errors of the walk if the
@@ -411,8 +413,9 @@ impl<'a> Request<'a> {
         cancel: &CancelToken,
         on_match: Option<OnMatch<'_>>,
     ) -> Result<SearchOutput> {
-        let (stop, large) = (AtomicBool::new(false), Mutex::new(()));
-        let job = Job { pattern: &self.pattern, collect: self.collect, cancel, stop: &stop, large: &large, named };
+        let large = Mutex::new(());
+        let stop = Arc::new(AtomicBool::new(false));
+        let job = Job { pattern: &self.pattern, collect: self.collect, cancel, stop, large: &large, named };
         search_in_order(&job, source, self.limits, pool, on_match)
     }
 

@@ -9,6 +9,7 @@ mod file;
 mod find;
 mod glob;
 mod grep;
+mod matcher;
 mod parallel;
 mod pattern;
 mod patterns;

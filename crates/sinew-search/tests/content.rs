@@ -67,8 +67,25 @@ fn a_pattern_is_repaired_or_refused() {
     let repaired = search_content(b"a ${b} c", &SearchOptions { pattern: "\\${b}".into(), ..SearchOptions::default() });
     let repaired = repaired.unwrap();
     assert_eq!((repaired.match_count, repaired.warnings.len()), (1, 1));
-    let error = search_content(b"", &options("(?<=x)y")).map(drop).unwrap_err();
-    assert!(error.message().starts_with("search: invalid regex \"(?<=x)y\": look-around"), "{error}");
+    let error = search_content(b"", &options("(?<=x")).map(drop).unwrap_err();
+    assert!(error.message().starts_with("search: invalid regex \"(?<=x\": "), "{error}");
+}
+
+#[test]
+fn look_around_and_backreferences_are_searched_with_a_warning() {
+    let search = |text: &[u8], options: &SearchOptions| {
+        let result = search_content(text, options).unwrap();
+        let rows: Vec<_> = result.matches.iter().map(|row| (row.line_number, row.column, row.byte_offset)).collect();
+        (rows, result.warnings.len())
+    };
+    let text = b"ab\r\nb a\nxx ab\n\xFFab";
+    assert_eq!(search(text, &options("(?<=a)b")), (vec![(1, 2, 1), (3, 5, 12), (4, 3, 16)], 1));
+    assert_eq!(search(text, &options(r"(\w)\1")), (vec![(3, 1, 8)], 1));
+    assert_eq!(search(text, &options("(?<!x )ab$")), (vec![(1, 1, 0), (4, 2, 15)], 1));
+    let across = SearchOptions { multiline: true, ..options(r"(?<=b )a\n(.)\1") };
+    assert_eq!(search(text, &across), (vec![(2, 3, 6)], 1));
+    let long = [&b"x".repeat(40_000)[..], b"ab\nab\n"].concat();
+    assert_eq!(search(&long, &options("(?<=a)b")), (vec![(2, 2, 40_004)], 2));
 }
 
 #[track_caller]

@@ -330,6 +330,28 @@ fn what_was_not_searched_is_said() {
     );
 }
 
+#[test]
+fn look_around_and_backreferences_are_searched_with_a_warning() {
+    let long = [&b"x".repeat(40_000)[..], b"ab\nab\n"].concat();
+    let folder = tree(&[("a", b"b\r\nab\r\nxx\r\n"), ("b", b"hay\n"), ("c", &long), ("d", b"ab\0")]);
+    let result = run(&GrepOptions { context: Some(1), ..GrepOptions::new("(?<=a)b$", folder.path()) });
+    let rows: Vec<_> = result.rows().map(|row| (row.path, row.line_number, row.column, row.after.len())).collect();
+    assert_eq!(rows, [("a", 2, 2, 1), ("c", 2, 2, 0)]);
+    assert_eq!((result.skipped.binary, result.skipped.too_large), (1, 1));
+    assert_eq!(result.warnings.len(), 2, "{:?}", result.warnings);
+    assert!(result.warnings[0].starts_with("pattern \"(?<=a)b$\" has look-around, "), "{:?}", result.warnings);
+    assert!(result.warnings[1].starts_with("some lines of \"c\" were not searched (1): "), "{:?}", result.warnings);
+    for (pattern, multiline, expect) in
+        [(r"(\w)\1", false, vec!["a:3:xx"]), (r"(?<=b)\r\n(x)\1", true, vec!["a:2:ab\r\nxx"]), ("(?=X)", false, vec![])]
+    {
+        let options = GrepOptions { multiline, glob: Some("!c".into()), ..GrepOptions::new(pattern, folder.path()) };
+        assert_eq!(shown(&run(&options)), expect, "{pattern}");
+    }
+    let ignoring =
+        GrepOptions { ignore_case: true, mode: Mode::FilesWithMatches, ..GrepOptions::new("(?=X)", folder.path()) };
+    assert_eq!(run(&ignoring).rows().map(|row| row.path).collect::<Vec<_>>(), ["a"]);
+}
+
 #[cfg(unix)]
 #[test]
 fn the_answer_for_one_file_does_not_depend_on_another() {

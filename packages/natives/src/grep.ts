@@ -12,7 +12,10 @@ export type GrepMode = "content" | "filesWithMatches" | "count";
 
 /** The options of a search in a text. */
 export interface SearchOptions {
-  /** A regular expression (the syntax of Rust's `regex`: no look-around, no backreferences). Empty matches every line. */
+  /**
+   * A regular expression in the syntax of Rust's `regex`. Look-around and backreferences are searched with a slower engine, and a warning
+   * says so. Empty matches every line.
+   */
   pattern: string;
   /** Treat the pattern as plain text. Default: false. */
   literal?: boolean | undefined;
@@ -102,7 +105,10 @@ export interface GrepResult {
   filesSearched: number;
   /** True if there are more rows than `maxCount`, or a file has more matching lines than `maxCountPerFile`; otherwise absent. */
   limitReached?: true;
-  /** Files that were not searched completely; absent if there are none. */
+  /**
+   * Files that were not searched completely; absent if there are none. `tooLarge` includes files with lines on which look-around or
+   * backreferences take too long.
+   */
   skipped?: { binary: number; tooLarge: number; unreadable: number };
   /** Everything that makes the result incomplete or different from the request; absent if there is nothing. */
   warnings?: string[];
@@ -118,7 +124,7 @@ export interface SearchResult {
   limitReached: boolean;
   /** The error in the pattern. */
   error?: string;
-  /** The warning for a pattern that was repaired. */
+  /** What makes the result incomplete or different from the request: the pattern was repaired, or another engine was used. */
   warnings?: string[];
 }
 
@@ -268,7 +274,7 @@ export function grepSync(options: GrepSyncOptions): GrepResult {
 
 /**
  * Searches a text in memory, line by line. Bytes are read as UTF-8, or as UTF-16 if they begin with its byte order mark; NUL bytes are
- * ordinary characters. Runs in linear time. An invalid pattern is returned in `error`; an option of the wrong type throws.
+ * ordinary characters. Runs in linear time, except with look-around or backreferences. An invalid pattern is returned in `error`; an option of the wrong type throws.
  *
  * @example
  * ```js
@@ -301,7 +307,7 @@ export const search = searchContent;
 
 /**
  * Returns whether a pattern matches anywhere in a text. `^` and `$` match at the ends of the text; with `multiline`, at
- * the ends of its lines. Throws for an invalid pattern.
+ * the ends of its lines. Throws for an invalid pattern, and for one with look-around or backreferences.
  *
  * @example
  * ```js

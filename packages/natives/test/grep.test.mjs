@@ -108,7 +108,7 @@ test("mistakes are named", async () => {
   await assert.rejects(grep({ pattern: "x", path, maxCount: NaN }), { name: "RangeError" });
   await assert.rejects(grep({ pattern: "x", path, mode: "all" }), { name: "TypeError" });
   await assert.rejects(grep({ pattern: "x", path }, 7), { name: "TypeError", message: "grep: onMatch must be a function, not 7" });
-  await assert.rejects(grep({ pattern: "(?=x)", path }), { code: "ERR_INVALID_ARG_VALUE", message: /look-around/ });
+  await assert.rejects(grep({ pattern: "(?=x", path }), { code: "ERR_INVALID_ARG_VALUE", message: /^grep: invalid regex "\(\?=x": .*literal: true/ });
   await assert.rejects(grep({ pattern: "x", path, type: "pyton" }), { code: "ERR_INVALID_ARG_VALUE", message: /close names: python/ });
   await assert.rejects(grep({ pattern: "x", path, glob: "[a" }), { code: "ERR_INVALID_ARG_VALUE", message: /^grep: / });
   await assert.rejects(grep({ pattern: "x", path: join(path, "none") }), { code: "ENOENT" });
@@ -116,6 +116,20 @@ test("mistakes are named", async () => {
   assert.deepEqual(nulls.matches, []);
   const repaired = await grep({ pattern: "${x}", path });
   assert.match(repaired.warnings[0], /taken literally/);
+});
+
+test("look-around and backreferences are searched, with a warning", async () => {
+  const path = tree({ a: "b\r\nab\r\nxx\r\n" });
+  for (const [pattern, expect] of [["(?<=a)b$", [[2, 2]]], ["(\\w)\\1", [[3, 1]]], ["(?!a)^\\w", [[1, 1], [3, 1]]], ["(?=z)", []]]) {
+    const { matches, warnings } = await grep({ pattern, path });
+    assert.deepEqual(matches.map((match) => [match.lineNumber, match.column]), expect, pattern);
+    assert.equal(warnings.length, 1);
+    assert.match(warnings[0], /(look-around|a backreference), which ripgrep's engine does not support; a slower engine was used$/);
+  }
+  assert.equal(searchContent("ab b", { pattern: "(?<=a)b" }).matches[0].column, 2);
+  assert.equal(searchContent("ab b", { pattern: "(?<=a)b" }).warnings.length, 1);
+  assert.equal((await grep({ pattern: "(?=", path, literal: true })).warnings, undefined);
+  assert.throws(() => hasMatch("ab", "(?<=a)b"), { code: "ERR_INVALID_ARG_VALUE", message: /look-around/ });
 });
 
 test("text in memory is searched at once", () => {
