@@ -28,7 +28,7 @@ pub use accept::Accept;
 pub use collector::Mode;
 pub use content::{SearchOptions, SearchResult, has_match, search_content};
 pub use find::{FindColumns, FindMatch, FindOptions, FindResult, fuzzy_find};
-pub use glob::{GlobColumns, GlobMatch, GlobOptions, GlobResult, glob, glob_so_far};
+pub use glob::{GlobColumns, GlobMatch, GlobOptions, GlobPattern, GlobResult, glob, glob_so_far};
 pub use grep::{GrepOptions, GrepResult, OnMatch, Skipped, grep};
 pub use patterns::Patterns;
 pub use ranking::{Boost, PathUse};
