@@ -235,6 +235,8 @@ fn each_item_of_a_list_is_one_glob() {
     items(&["*[", "?{"], &["x[", "y{"], &["x", "y"]);
     items(&["{rule}", "{1..2}"], &["{rule}", "1", "2", "{1..2}"], &["rule", "3"]);
     items(&["trail "], &["trail "], &["trail"]);
+    items(&["trail\\ ", "x[]"], &["trail ", "x[]"], &["trail", "trail\\", "x"]);
+    items(&["(a)?"], &["(a)b"], &["b", "a"]);
     items(&["!(a|b)"], &["c", "!(a|b)"], &["a", "b"]);
     items(&["*", "!{rule}", "!a{b"], &["rule", "ab"], &["{rule}", "a{b", "a{b/x"]);
     items(&["!a"], &["b"], &["a", "a/b"]);
