@@ -47,6 +47,7 @@ impl RuleSet {
         if set.rest.len() > FEW {
             take(&mut many, &mut set.rest);
         }
+        many.sort_unstable();
         set.search(rules, many);
         set
     }
@@ -66,7 +67,8 @@ impl RuleSet {
         }
     }
 
-    /// Finds these rules by the run that the fewest of them share; of equally rare ones, by the longest.
+    /// Finds these rules (in ascending order) by the run that the fewest of them share; of equally rare ones, by the
+    /// longest.
     fn search(&mut self, rules: &[Rule], indices: Indices) {
         let runs: Vec<_> = indices.iter().map(|index| runs_of(&rules[*index as usize])).collect();
         let mut uses: HashMap<(bool, &[u8]), usize> = HashMap::new();

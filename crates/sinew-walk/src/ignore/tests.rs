@@ -108,6 +108,14 @@ fn few_of_many_rules_are_tried() {
     }
 }
 
+#[test]
+fn many_rules_of_several_shapes_keep_their_order() {
+    let lines = |line: &str| format!("{line}\n").repeat(20);
+    check(&[lines("*.log*"), lines("!*.log")].concat(), &["a.log1"], &["a.log"]);
+    check(&[lines("!*.log"), lines("*.log*")].concat(), &["a.log1", "a.log"], &[]);
+    check(&[lines("*[ab]"), lines("!a[ab]*"), lines("c*[b]")].concat(), &["xa", "cb"], &["ab", "ax"]);
+}
+
 proptest::proptest! {
     #![proptest_config(proptest::prelude::ProptestConfig::with_cases(200))]
 
