@@ -92,7 +92,8 @@ fn may_match(matcher: &PatternMatcher, lines: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pattern::{Pattern, Size, Syntax};
+    use crate::matcher::Size;
+    use crate::pattern::{Pattern, Syntax};
 
     /// Returns a fixed number of bytes per read.
     struct Steps<'a>(&'a [u8], usize);

@@ -5,7 +5,8 @@ use grep_searcher::BinaryDetection;
 use sinew_base::{CancelToken, Error, Result};
 
 use crate::collector::{CollectOptions, Collector, Mode};
-use crate::pattern::{Pattern, Size, Syntax};
+use crate::matcher::Size;
+use crate::pattern::{Pattern, Syntax};
 use crate::rows::Rows;
 
 /// Options of [`search_content`].

@@ -23,8 +23,9 @@ use crate::SearchOptions;
 use crate::accept::{Accept, AcceptedRoot};
 use crate::collector::{CollectOptions, Mode};
 use crate::file::{FileSearch, Job, Root, open, path_of};
+use crate::matcher::Size;
 use crate::parallel::{FileResults, FileSource, Limits, SearchOutput, Step, search_in_order};
-use crate::pattern::{Pattern, Size, Syntax};
+use crate::pattern::{Pattern, Syntax};
 use crate::rows::Rows;
 use crate::types::file_type;
 #[cfg(target_os = "linux")]

@@ -10,7 +10,21 @@ use grep_matcher::{ByteSet, LineMatchKind, LineTerminator, Match, Matcher, NoCap
 use grep_regex::RegexMatcher;
 use sinew_base::CancelToken;
 
-use crate::pattern::Size;
+/// The size limits of a compiled pattern, in bytes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Size {
+    /// The size limit of the program.
+    pub(crate) program: usize,
+    /// The size limit of the lazily built automaton states of a thread; beyond it the oldest are discarded.
+    pub(crate) states: usize,
+}
+
+impl Size {
+    /// The limits of any pattern.
+    pub(crate) const WHOLE: Size = Size { program: 64 << 20, states: 32 << 20 };
+    /// The limits of a cached pattern.
+    pub(crate) const KEPT: Size = Size { program: 1 << 20, states: 1 << 20 };
+}
 
 /// The maximum length of a line that is searched with backtracking, in bytes. The engine cannot be stopped within a
 /// line, and its time can grow with the square of the length.

@@ -9,23 +9,7 @@ use grep_regex::RegexMatcherBuilder;
 use regex_syntax::ast::{self, ErrorKind as Ast};
 use sinew_base::{Error, ErrorCode, Result};
 
-use crate::matcher::{Backtracking, PatternMatcher};
-
-/// The size limits of a compiled pattern, in bytes.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Size {
-    /// The size limit of the program.
-    pub(crate) program: usize,
-    /// The size limit of the lazily built automaton states of a thread; beyond it the oldest are discarded.
-    pub(crate) states: usize,
-}
-
-impl Size {
-    /// The limits of any pattern.
-    pub(crate) const WHOLE: Size = Size { program: 64 << 20, states: 32 << 20 };
-    /// The limits of a cached pattern.
-    pub(crate) const KEPT: Size = Size { program: 1 << 20, states: 1 << 20 };
-}
+use crate::matcher::{Backtracking, PatternMatcher, Size};
 
 /// The maximum number of repaired braces in one pattern, because each needs a parse.
 const REPAIRS: usize = 64;
