@@ -1,9 +1,9 @@
 //! The binding of `glob`.
 
 use napi::Env;
-use napi::bindgen_prelude::{Float64Array, Object, Uint8Array, Uint32Array};
+use napi::bindgen_prelude::{Either, Float64Array, Object, Uint8Array, Uint32Array};
 use napi_derive::napi;
-use sinew::search::{self, GlobColumns, GlobOptions, GlobResult};
+use sinew::search::{self, GlobColumns, GlobOptions, GlobPattern, GlobResult};
 use sinew::walk::FileType;
 
 use crate::abort::{self, Abort};
@@ -14,7 +14,9 @@ use crate::task;
 /// The options of `glob`, checked by the TypeScript side.
 #[napi(object)]
 pub(crate) struct GlobRequest {
-    pub pattern: Option<String>,
+    /// A text in which commas separate patterns, or one pattern per item.
+    pub pattern: Option<Either<String, Vec<String>>>,
+    pub ignore: Option<Vec<String>>,
     pub path: String,
     pub file_type: Option<u32>,
     pub recursive: Option<bool>,
@@ -59,6 +61,7 @@ impl GlobRequest {
     pub(crate) fn into_core(self) -> GlobOptions {
         let GlobRequest {
             pattern,
+            ignore,
             path,
             file_type,
             recursive,
@@ -72,9 +75,17 @@ impl GlobRequest {
             include_node_modules,
             timeout_ms: _,
         } = self;
-        let default = GlobOptions::new(path, pattern.unwrap_or_else(|| "*".into()));
+        let pattern = pattern.map_or_else(
+            || "*".into(),
+            |pattern| match pattern {
+                Either::A(text) => GlobPattern::Text(text),
+                Either::B(items) => GlobPattern::Items(items),
+            },
+        );
+        let default = GlobOptions::new(path, pattern);
         GlobOptions {
             pattern: default.pattern,
+            ignore: ignore.unwrap_or_default(),
             path: default.path,
             file_type: match file_type {
                 Some(1) => Some(FileType::File),

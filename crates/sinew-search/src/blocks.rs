@@ -5,7 +5,8 @@ use std::io::{self, ErrorKind, Read};
 use std::ops::ControlFlow;
 
 use grep_matcher::Matcher;
-use grep_regex::RegexMatcher;
+
+use crate::matcher::PatternMatcher;
 
 /// The size of a memory page. Blocks are page-aligned, as in [`sinew_base::PageBuffer`].
 const PAGE: usize = 4096;
@@ -35,7 +36,7 @@ impl Blocks {
     /// Returns an error if reading `rest` or `go_on` fails.
     pub(crate) fn rule_out(
         &mut self,
-        matcher: &RegexMatcher,
+        matcher: &PatternMatcher,
         beginning: &[u8],
         rest: &mut impl Read,
         mut go_on: impl FnMut() -> io::Result<()>,
@@ -78,20 +79,21 @@ impl Blocks {
 }
 
 /// Returns the length of the complete lines at the start of a text; breaks if one of them may match.
-fn without_match(matcher: &RegexMatcher, text: &[u8]) -> ControlFlow<(), usize> {
+fn without_match(matcher: &PatternMatcher, text: &[u8]) -> ControlFlow<(), usize> {
     let lines = memchr::memrchr(b'\n', text).map_or(0, |end| end + 1);
     if may_match(matcher, &text[..lines]) { ControlFlow::Break(()) } else { ControlFlow::Continue(lines) }
 }
 
 /// Returns true if a line of a text may match, by the check that ripgrep's searcher uses on the data it has read.
-fn may_match(matcher: &RegexMatcher, lines: &[u8]) -> bool {
+fn may_match(matcher: &PatternMatcher, lines: &[u8]) -> bool {
     !lines.is_empty() && matcher.find_candidate_line(lines).is_ok_and(|found| found.is_some())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pattern::{Pattern, Size, Syntax};
+    use crate::matcher::Size;
+    use crate::pattern::{Pattern, Syntax};
 
     /// Returns a fixed number of bytes per read.
     struct Steps<'a>(&'a [u8], usize);

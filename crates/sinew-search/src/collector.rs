@@ -4,13 +4,13 @@ use std::io;
 use std::ops::Range;
 
 use grep_matcher::Matcher;
-use grep_regex::RegexMatcher;
 use grep_searcher::{
     BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkContextKind, SinkFinish, SinkMatch,
 };
 use sinew_base::{CancelTicker, CancelToken, lossy};
 
 use crate::excerpt::{excerpt, line_start};
+use crate::matcher::PatternMatcher;
 use crate::pattern::Pattern;
 use crate::rows::{Head, Rows, clamp};
 
@@ -19,6 +19,8 @@ const LINE_LIMIT: usize = 16 << 20;
 /// The number of bytes after a block of lines that are included when its matches are searched again: enough for a
 /// look-ahead at the next characters.
 const LOOK_AHEAD: usize = 128;
+/// The byte order mark of UTF-8.
+const UTF_8_BOM: &[u8] = b"\xEF\xBB\xBF";
 /// The maximum length of a line in memory, in bytes.
 const HEAP_LIMIT: usize = 256 << 20;
 
@@ -82,7 +84,7 @@ impl CollectOptions {
 
 /// Collects the rows of one text.
 pub(crate) struct Collector<'a> {
-    matcher: &'a RegexMatcher,
+    matcher: &'a PatternMatcher,
     collect: CollectOptions,
     ticker: CancelTicker<'a>,
     rows: &'a mut Rows,
@@ -90,11 +92,17 @@ pub(crate) struct Collector<'a> {
     file: Option<usize>,
     /// The number of matching lines that are still needed.
     left: usize,
+    /// Look for one more match after the last one that is needed.
+    seeks_more: bool,
+    /// The number of bytes before the text that the searcher receives.
+    skipped: u64,
     before: Vec<[u32; 3]>,
     last: Option<usize>,
     after_left: usize,
     /// The number of matching lines found so far.
     pub(crate) found: usize,
+    /// True if there is a match after the first `collect.per_file` matching lines.
+    pub(crate) more: bool,
     /// The position of the first NUL byte; `None` if no NUL byte was found or the searcher did not look for one.
     pub(crate) binary_at: Option<u64>,
     /// True if a row contains a NUL byte.
@@ -104,17 +112,17 @@ pub(crate) struct Collector<'a> {
 impl<'a> Collector<'a> {
     /// Creates a collector of at most `limit` matching lines (and at most `collect.per_file`) of the text named `path`.
     pub(crate) fn new(
-        matcher: &'a RegexMatcher,
+        matcher: &'a PatternMatcher,
         collect: CollectOptions,
         limit: usize,
         path: &'a str,
         rows: &'a mut Rows,
         cancel: &'a CancelToken,
     ) -> Collector<'a> {
-        let left = match collect.mode {
-            Mode::Content => collect.per_file.min(limit),
-            Mode::FilesWithMatches => collect.per_file.min(1),
-            Mode::Count => collect.per_file,
+        let (left, seeks_more) = match collect.mode {
+            Mode::Content => (collect.per_file.min(limit), collect.per_file < limit),
+            Mode::FilesWithMatches => (collect.per_file.min(1), false),
+            Mode::Count => (collect.per_file, true),
         };
         Collector {
             matcher,
@@ -124,10 +132,13 @@ impl<'a> Collector<'a> {
             path,
             file: None,
             left,
+            seeks_more,
+            skipped: 0,
             before: Vec::new(),
             last: None,
             after_left: 0,
             found: 0,
+            more: false,
             binary_at: None,
             shows_nul: false,
         }
@@ -136,6 +147,26 @@ impl<'a> Collector<'a> {
     /// Returns true if the limits allow any result.
     pub(crate) fn wants_any(&self) -> bool {
         self.left > 0
+    }
+
+    /// Returns true if the limits allow no further result.
+    pub(crate) fn is_full(&self) -> bool {
+        self.left == 0
+    }
+
+    /// Tells the collector how the text begins: the searcher drops the byte order mark of UTF-8, and offsets count it.
+    pub(crate) fn begins_with(&mut self, beginning: &[u8]) {
+        self.skipped = if beginning.starts_with(UTF_8_BOM) { UTF_8_BOM.len() as u64 } else { 0 };
+    }
+
+    /// Returns true if the searcher has to go on.
+    fn goes_on(&self) -> bool {
+        self.left > 0 || self.after_left > 0 || self.seeks_more
+    }
+
+    /// Records a match that is not needed.
+    fn see_more(&mut self) {
+        self.more |= self.seeks_more;
     }
 
     /// Finishes the text: removes context lines that belong to no row, and adds the row of a file that is only listed
@@ -154,6 +185,13 @@ impl<'a> Collector<'a> {
         }
     }
 
+    /// Records the position of a NUL byte, unless it is after the last line that is needed.
+    fn see_nul(&mut self, offset: Option<u64>) {
+        if !(self.seeks_more && self.is_full()) {
+            self.binary_at = self.binary_at.or(offset.map(|offset| self.skipped + offset));
+        }
+    }
+
     fn step(&mut self) -> io::Result<()> {
         self.ticker.step().map_err(|aborted| io::Error::other(aborted.to_string()))
     }
@@ -167,7 +205,7 @@ impl<'a> Collector<'a> {
         }
         let shown = without_end(line);
         self.shows_nul |= memchr::memchr(0, shown).is_some();
-        let byte_offset = offset + hit.start as u64;
+        let byte_offset = self.skipped + offset + hit.start as u64;
         let mut row = Head { line_number: clamp(line_number), byte_offset, ..Head::default() };
         // A match can consist of the line terminator alone, which is not shown.
         let hit = hit.start.min(shown.len())..hit.end.min(shown.len());
@@ -226,6 +264,7 @@ impl<'a> Collector<'a> {
                     if let Some((lines, hit, number)) = open.take() {
                         self.take_lines(found, buffer, lines, hit, number);
                         if self.left == 0 {
+                            self.see_more();
                             return Ok(());
                         }
                     }
@@ -267,6 +306,7 @@ impl Sink for Collector<'_> {
     fn matched(&mut self, searcher: &Searcher, found: &SinkMatch<'_>) -> io::Result<bool> {
         self.step()?;
         if self.left == 0 {
+            self.see_more();
             return Ok(false);
         }
         if searcher.multi_line_with_matcher(self.matcher) {
@@ -287,7 +327,7 @@ impl Sink for Collector<'_> {
             };
             self.take(line, hit, found.line_number().unwrap_or(0), found.absolute_byte_offset());
         }
-        Ok(self.left > 0 || self.after_left > 0)
+        Ok(self.goes_on())
     }
 
     fn context(&mut self, _: &Searcher, context: &SinkContext<'_>) -> io::Result<bool> {
@@ -298,7 +338,7 @@ impl Sink for Collector<'_> {
                 let text = lossy(without_end(context.bytes()));
                 self.rows.push_after(row, line_number, &line_start(&text, self.collect.width));
                 self.after_left -= 1;
-                Ok(self.left > 0 || self.after_left > 0)
+                Ok(self.goes_on())
             }
             (SinkContextKind::Before, _) if self.left > 0 => {
                 if self.file.is_none() {
@@ -310,18 +350,21 @@ impl Sink for Collector<'_> {
                 Ok(true)
             }
             // The context before a match that is not needed any more.
-            (SinkContextKind::Before, _) => Ok(false),
+            (SinkContextKind::Before, _) => {
+                self.see_more();
+                Ok(false)
+            }
             _ => Ok(true),
         }
     }
 
     fn binary_data(&mut self, _: &Searcher, offset: u64) -> io::Result<bool> {
-        self.binary_at.get_or_insert(offset);
+        self.see_nul(Some(offset));
         Ok(true)
     }
 
     fn finish(&mut self, _: &Searcher, finish: &SinkFinish) -> io::Result<()> {
-        self.binary_at = self.binary_at.or(finish.binary_byte_offset());
+        self.see_nul(finish.binary_byte_offset());
         Ok(())
     }
 }

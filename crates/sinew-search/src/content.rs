@@ -5,14 +5,15 @@ use grep_searcher::BinaryDetection;
 use sinew_base::{CancelToken, Error, Result};
 
 use crate::collector::{CollectOptions, Collector, Mode};
-use crate::pattern::{Pattern, Size, Syntax};
+use crate::matcher::Size;
+use crate::pattern::{Pattern, Syntax};
 use crate::rows::Rows;
 
 /// Options of [`search_content`].
 #[derive(Debug, Clone, Default)]
 pub struct SearchOptions {
-    /// A regular expression in the syntax of Rust's `regex` crate, or literal text with `literal`. An empty pattern
-    /// matches every line.
+    /// A regular expression in the syntax of Rust's `regex` crate, or literal text with `literal`. Look-around and
+    /// backreferences are searched with a slower engine, with a warning. An empty pattern matches every line.
     pub pattern: String,
     /// Search for the pattern as literal text. Default: `false`.
     pub literal: bool,
@@ -46,14 +47,15 @@ pub struct SearchResult {
     /// The number of rows; with [`Mode::Count`] the number of matching lines; with [`Mode::FilesWithMatches`] 1 if a
     /// line matches.
     pub match_count: u32,
-    /// True if there are more than `max_count` rows.
+    /// True if there are more than `max_count` rows, or more matching lines than `max_count_per_file`.
     pub limit_reached: bool,
     /// Every difference between the request and the result, for example a repaired pattern.
     pub warnings: Vec<String>,
 }
 
 /// Searches `content`. Text in UTF-16 or with a byte order mark is transcoded, NUL bytes are ordinary characters, and
-/// invalid UTF-8 is searched as bytes and shown with U+FFFD. Runs in linear time.
+/// invalid UTF-8 is searched as bytes and shown with U+FFFD. Runs in linear time, except with look-around or
+/// backreferences.
 ///
 /// # Errors
 /// Returns `InvalidArgument` or `LimitExceeded` if the pattern is invalid or too large.
@@ -96,7 +98,7 @@ pub(crate) fn has_text(content: &[u8], pattern: &str, ignore_case: bool) -> Opti
 }
 
 pub(crate) fn has_match_with(pattern: &Pattern, content: &[u8]) -> bool {
-    pattern.matcher.is_match(content).expect("this engine never fails")
+    pattern.matcher.is_match(content).expect("a pattern for a whole text has no error while it searches")
 }
 
 pub(crate) fn search_with(pattern: &Pattern, content: &[u8], options: &SearchOptions) -> Result<SearchResult> {
@@ -108,24 +110,26 @@ pub(crate) fn search_with(pattern: &Pattern, content: &[u8], options: &SearchOpt
     // One more than requested, to detect whether there are more.
     let limit = skip.saturating_add(most).saturating_add(1);
     let (mut rows, never) = (Rows::default(), CancelToken::never());
-    let mut collector = Collector::new(&pattern.matcher, collect, limit, "", &mut rows, &never);
+    let matcher = pattern.matcher.for_text();
+    let mut collector = Collector::new(&matcher, collect, limit, "", &mut rows, &never);
+    collector.begins_with(content);
     if collector.wants_any() {
         // Neither reading a slice nor this collector can fail.
         let searched =
-            collect.searcher(pattern, BinaryDetection::none()).search_slice(&pattern.matcher, content, &mut collector);
+            collect.searcher(pattern, BinaryDetection::none()).search_slice(&*matcher, content, &mut collector);
         searched.map_err(|error| Error::io("search: failed to search the content", &error))?;
     }
-    let found = collector.found;
+    let (found, more) = (collector.found, collector.more);
     collector.close();
-    let warnings = pattern.warning.iter().cloned().collect();
+    let warnings = pattern.warning.iter().cloned().chain(matcher.take_omission("the text")).collect();
     if options.mode != Mode::Content {
         let match_count = crate::rows::clamp(found);
-        return Ok(SearchResult { match_count, warnings, ..SearchResult::default() });
+        return Ok(SearchResult { match_count, limit_reached: more, warnings, ..SearchResult::default() });
     }
-    let limit_reached = rows.len() > skip.saturating_add(most);
-    if skip > 0 || limit_reached {
+    let ended = rows.len() > skip.saturating_add(most);
+    if skip > 0 || ended {
         rows = rows.cut(skip, most);
     }
     let match_count = crate::rows::clamp(rows.len());
-    Ok(SearchResult { matches: rows, match_count, limit_reached, warnings })
+    Ok(SearchResult { matches: rows, match_count, limit_reached: ended || more, warnings })
 }

@@ -5,9 +5,9 @@ use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use grep_regex::RegexMatcher;
 use grep_searcher::{BinaryDetection, Searcher};
 use parking_lot::Mutex;
 use sinew_base::{CancelToken, PageBuffer};
@@ -15,6 +15,7 @@ use sinew_walk::Entry;
 
 use crate::blocks::Blocks;
 use crate::collector::{CollectOptions, Collector, Mode};
+use crate::matcher::{End, PatternMatcher};
 use crate::pattern::Pattern;
 use crate::rows::Rows;
 
@@ -39,7 +40,7 @@ pub(crate) struct Job<'a> {
     pub(crate) collect: CollectOptions,
     pub(crate) cancel: &'a CancelToken,
     /// True once enough rows were found.
-    pub(crate) stop: &'a AtomicBool,
+    pub(crate) stop: Arc<AtomicBool>,
     /// Locked while a large file is in memory.
     pub(crate) large: &'a Mutex<()>,
     /// The caller named the file, so it is searched even if it is binary.
@@ -66,6 +67,20 @@ impl Job<'_> {
 
 /// The result of searching one file.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Searched {
+    pub(crate) outcome: Outcome,
+    /// True if the file has more matching lines than [`CollectOptions::per_file`].
+    pub(crate) more: bool,
+}
+
+impl From<Outcome> for Searched {
+    fn from(outcome: Outcome) -> Searched {
+        Searched { outcome, more: false }
+    }
+}
+
+/// How the search of a file ended.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Outcome {
     #[default]
     Searched,
@@ -79,7 +94,7 @@ pub(crate) enum Outcome {
 /// The searcher of one thread with its buffers.
 pub(crate) struct FileSearch<'a> {
     job: &'a Job<'a>,
-    matcher: RegexMatcher,
+    matcher: PatternMatcher,
     /// Searches text without NUL bytes, and files that the caller named.
     text: Searcher,
     buffer: PageBuffer,
@@ -92,8 +107,7 @@ impl<'a> FileSearch<'a> {
     pub(crate) fn new(job: &'a Job<'a>) -> FileSearch<'a> {
         FileSearch {
             job,
-            // Each thread has its own regex caches.
-            matcher: job.pattern.matcher.clone(),
+            matcher: job.pattern.matcher.for_thread(End { cancel: job.cancel.clone(), stop: Arc::clone(&job.stop) }),
             text: job.collect.searcher(job.pattern, BinaryDetection::none()),
             buffer: PageBuffer::with_room(FIRST),
             whole: Vec::new(),
@@ -110,20 +124,20 @@ impl<'a> FileSearch<'a> {
         limit: usize,
         rows: &mut Rows,
         warnings: &mut Vec<String>,
-    ) -> Outcome {
+    ) -> Searched {
         let mut file = match opened {
             Ok(file) => file,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Outcome::Gone,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Outcome::Gone.into(),
             Err(error) => {
                 warnings
                     .push(sinew_base::Error::io(format!("failed to open \"{name}\""), &error).message().to_string());
-                return Outcome::Unreadable;
+                return Outcome::Unreadable.into();
             }
         };
         let matcher = &self.matcher;
         let mut collector = Collector::new(matcher, self.job.collect, limit, name, rows, self.job.cancel);
         if !collector.wants_any() {
-            return Outcome::Searched;
+            return Outcome::Searched.into();
         }
         let searched = Self::read(
             self.job,
@@ -133,12 +147,14 @@ impl<'a> FileSearch<'a> {
             &mut file,
             &mut collector,
         );
-        let (found, binary_at) = (collector.found, collector.binary_at);
+        let (found, binary_at, more) = (collector.found, collector.binary_at, collector.more);
         let shows_nul = collector.shows_nul;
         let outcome = match searched {
             Ok(outcome) => outcome,
             // The search has ended, which is not an error of the file.
             Err(_) if self.job.stop.load(Ordering::Relaxed) || self.job.cancel.is_cancelled() => Outcome::Searched,
+            // All that is requested was found before.
+            Err(_) if collector.is_full() => Outcome::Searched,
             Err(error) if error.to_string().contains("allocation limit") => Outcome::TooLarge,
             Err(error) => {
                 warnings
@@ -167,20 +183,27 @@ impl<'a> FileSearch<'a> {
             _ => {}
         }
         collector.close();
-        outcome
+        if let Some(omission) = self.matcher.take_omission(&format!("\"{name}\"")) {
+            warnings.push(omission);
+            if outcome == Outcome::Searched {
+                return Searched { outcome: Outcome::TooLarge, more };
+            }
+        }
+        Searched { outcome, more }
     }
 
     fn read(
         job: &Job<'_>,
         text: &mut Searcher,
         (buffer, whole, blocks): (&mut PageBuffer, &mut Vec<u8>, &mut Option<Blocks>),
-        matcher: &RegexMatcher,
+        matcher: &PatternMatcher,
         file: &mut File,
         collector: &mut Collector<'_>,
     ) -> io::Result<Outcome> {
         buffer.clear();
         let mut ended = buffer.read(file, FIRST)?;
         let first = buffer.content();
+        collector.begins_with(first);
         let (encoded, together) = (has_bom(first), text.multi_line_with_matcher(matcher));
         let mut binary_aware_first = false;
         if !encoded && let Some(at) = memchr::memchr(0, first) {

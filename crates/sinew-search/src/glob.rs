@@ -18,13 +18,41 @@ use sinew_walk::{Detail, Entry, FileType, GlobSet, GlobSyntax, GlobalExcludes, S
 /// The number of entries that a thread processes at a time.
 const CHUNK: usize = 4_096;
 
+/// The globs of [`GlobOptions`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum GlobPattern {
+    /// One or more globs, separated by commas; see [`GlobSet::below`]. Braces without alternatives (`{a}`) are literal.
+    /// A text that equals the name of an entry matches that entry, even if it contains special characters.
+    Text(String),
+    /// One glob per item; see [`GlobSet::of_items`]. An empty list matches nothing.
+    Items(Vec<String>),
+}
+
+impl From<String> for GlobPattern {
+    fn from(text: String) -> GlobPattern {
+        GlobPattern::Text(text)
+    }
+}
+
+impl From<&str> for GlobPattern {
+    fn from(text: &str) -> GlobPattern {
+        GlobPattern::Text(text.to_string())
+    }
+}
+
+impl From<Vec<String>> for GlobPattern {
+    fn from(items: Vec<String>) -> GlobPattern {
+        GlobPattern::Items(items)
+    }
+}
+
 /// Options of [`glob`]: the pattern, the directory and filters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GlobOptions {
-    /// One or more globs (default: `*`); see [`GlobSet`]. Braces without alternatives (`{a}`) are literal. An absolute
-    /// glob must be below `path`. A pattern that equals the name of an entry matches that entry, even if it contains
-    /// special characters.
-    pub pattern: String,
+    /// The globs to match (default: `*`). An absolute glob must be below `path`.
+    pub pattern: GlobPattern,
+    /// Globs of entries to exclude, one per item (default: none); see [`GlobSet::except`].
+    pub ignore: Vec<String>,
     /// The directory to search, or a file.
     pub path: PathBuf,
     /// Only return entries of this type (default: all). A link has the type of its target, except for
@@ -55,9 +83,10 @@ pub struct GlobOptions {
 
 impl GlobOptions {
     /// Creates the default options for a directory and a pattern.
-    pub fn new(path: impl Into<PathBuf>, pattern: impl Into<String>) -> GlobOptions {
+    pub fn new(path: impl Into<PathBuf>, pattern: impl Into<GlobPattern>) -> GlobOptions {
         GlobOptions {
             pattern: pattern.into(),
+            ignore: Vec::new(),
             path: path.into(),
             file_type: None,
             recursive: true,
@@ -260,7 +289,7 @@ fn run(
 ) -> Result<GlobResult> {
     cancel.check()?;
     let roots = roots(&options.path);
-    let matcher = Matcher::new(&below(&options.pattern, &roots), &roots, options);
+    let matcher = Matcher::new(&roots, options)?;
     let named = |name: &str| matcher.globs.as_ref().is_ok_and(|globs| globs.names(name));
     let scan_options = ScanOptions {
         hidden: options.hidden || matcher.names_dot,
@@ -316,6 +345,8 @@ fn below<'a>(pattern: &'a str, roots: &[String]) -> Cow<'a, str> {
 
 struct Matcher {
     globs: Result<GlobSet>,
+    /// The paths that `ignore` leaves; `None` if it is empty.
+    left: Option<GlobSet>,
     names_dot: bool,
     /// The pattern as the name of an entry, if it also contains special characters.
     literal: Option<String>,
@@ -323,8 +354,22 @@ struct Matcher {
 }
 
 impl Matcher {
-    fn new(pattern: &str, roots: &[String], options: &GlobOptions) -> Matcher {
+    fn new(roots: &[String], options: &GlobOptions) -> Result<Matcher> {
         let syntax = GlobSyntax { any_depth: options.recursive, dot: true };
+        let matcher = match &options.pattern {
+            GlobPattern::Text(text) => Matcher::of_text(&below(text, roots), roots, syntax),
+            GlobPattern::Items(items) => {
+                let globs = GlobSet::of_items(items, syntax, roots)?;
+                Matcher { names_dot: globs.names_dot(), globs: Ok(globs), left: None, literal: None, any_depth: false }
+            }
+        };
+        let left = (!options.ignore.is_empty()).then(|| GlobSet::except(&options.ignore, syntax, roots));
+        // If the scan excludes hidden entries, wildcards cannot match any.
+        let dot = options.hidden || !matcher.names_dot;
+        Ok(Matcher { globs: matcher.globs.map(|globs| globs.with_dot(dot)), left: left.transpose()?, ..matcher })
+    }
+
+    fn of_text(pattern: &str, roots: &[String], syntax: GlobSyntax) -> Matcher {
         // The path of a directory may contain braces, too, and is compared literally.
         let is_root = roots.iter().any(|root| root.contains('{') && pattern.contains(root.as_str()));
         let written = if is_root { Cow::Borrowed(pattern) } else { sinew_walk::literal_braces(pattern) };
@@ -334,11 +379,11 @@ impl Matcher {
         let literal_dot = plain.starts_with('.') || plain.contains("/.");
         let names_dot = globs.as_ref().map_or(literal_dot, GlobSet::names_dot);
         Matcher {
-            // If the scan excludes hidden entries, wildcards cannot match any.
-            globs: globs.map(|globs| globs.with_dot(options.hidden || !names_dot)),
+            globs,
+            left: None,
             names_dot,
             literal: (special && !plain.is_empty()).then(|| plain.to_string()),
-            any_depth: options.recursive && !pattern.contains('/'),
+            any_depth: syntax.any_depth && !pattern.contains('/'),
         }
     }
 
@@ -396,7 +441,7 @@ impl Matcher {
     ) -> Result<Vec<u32>, Aborted> {
         let mut rows = Vec::new();
         let mut ticker = CancelTicker::new(cancel);
-        let asks_for_folders = globs.is_some_and(GlobSet::asks_for_folders);
+        let asks_for_folders = [globs, self.left.as_ref()].into_iter().flatten().any(GlobSet::asks_for_folders);
         for entry in range.map(|row| scan.get(row)) {
             ticker.step()?;
             let is_dir = || match entry.file_type() {
@@ -404,7 +449,8 @@ impl Matcher {
                 other => other == FileType::Dir,
             };
             let hit = globs.is_some_and(|globs| globs.is_match(entry.bytes(), is_dir())) || self.is_literal(&entry);
-            if hit && of_type(&entry, options.file_type) {
+            let is_left = || self.left.as_ref().is_none_or(|left| left.is_match(entry.bytes(), is_dir()));
+            if hit && is_left() && of_type(&entry, options.file_type) {
                 rows.push(u32::try_from(entry.index()).unwrap_or(u32::MAX));
             }
         }

@@ -23,8 +23,9 @@ use crate::SearchOptions;
 use crate::accept::{Accept, AcceptedRoot};
 use crate::collector::{CollectOptions, Mode};
 use crate::file::{FileSearch, Job, Root, open, path_of};
+use crate::matcher::Size;
 use crate::parallel::{FileResults, FileSource, Limits, SearchOutput, Step, search_in_order};
-use crate::pattern::{Pattern, Size, Syntax};
+use crate::pattern::{Pattern, Syntax};
 use crate::rows::Rows;
 use crate::types::file_type;
 #[cfg(target_os = "linux")]
@@ -36,8 +37,8 @@ const WARNINGS: usize = 100;
 /// Options of [`grep`]: the pattern, the path, filters and limits.
 #[derive(Debug, Clone)]
 pub struct GrepOptions {
-    /// A regular expression in the syntax of Rust's `regex` crate, or literal text with `literal`. An empty pattern
-    /// matches every line.
+    /// A regular expression in the syntax of Rust's `regex` crate, or literal text with `literal`. Look-around and
+    /// backreferences are searched with a slower engine, with a warning. An empty pattern matches every line.
     pub pattern: String,
     /// A directory, a file, or a link to either. A file named here is searched independently of `glob` and `file_type`,
     /// even if it is binary (with a warning).
@@ -64,7 +65,7 @@ pub struct GrepOptions {
     pub cache: bool,
     /// The maximum number of rows. Default: unlimited.
     pub max_count: Option<u32>,
-    /// The maximum number of matching lines per file. Default: unlimited.
+    /// The maximum number of matching lines per file; with 0, no file is searched. Default: unlimited.
     pub max_count_per_file: Option<u32>,
     /// The number of rows to skip. Default: 0.
     pub offset: u32,
@@ -135,13 +136,14 @@ impl From<GrepOptions> for SearchOptions {
 pub struct GrepResult {
     /// The rows in path order, in chunks of about a megabyte; see [`GrepResult::rows`].
     pub matches: Vec<Rows>,
-    /// The number of rows; with [`Mode::Count`] the number of matching lines.
+    /// The number of rows in `matches`; with [`Mode::Count`] the number of matching lines. If `limit_reached` is true,
+    /// there are more.
     pub total_matches: u32,
     /// The number of files that have rows.
     pub files_with_matches: u32,
     /// The number of files, in path order, that were searched until the result was complete.
     pub files_searched: u32,
-    /// True if there are more than `max_count` rows.
+    /// True if there are more than `max_count` rows, or a file has more than `max_count_per_file` matching lines.
     pub limit_reached: bool,
     /// The files that were not searched, or not completely.
     pub skipped: Skipped,
@@ -161,7 +163,8 @@ impl GrepResult {
 pub struct Skipped {
     /// Files with a NUL byte.
     pub binary: u32,
-    /// Files that do not fit in memory: a line of more than 256 MiB, or a multi-line search of more than 1 GiB.
+    /// Files that do not fit in memory (a line of more than 256 MiB, or a multi-line search of more than 1 GiB), and
+    /// files with lines on which look-around or backreferences take too long.
     pub too_large: u32,
     /// Files that the system could not read.
     pub unreadable: u32,
@@ -180,7 +183,8 @@ pub type OnMatch<'a> = &'a mut (dyn FnMut(&Rows) -> ControlFlow<()> + Send);
 /// The threads of `pool` share the work. The order of rows does not depend on the number of threads, and the search
 /// stops as soon as the first `max_count` rows are known. `on_match` receives the rows in the same order during the
 /// search, in chunks; the result contains them too. `cancel` is checked before each file and every 64 KiB within one (a
-/// multi-line search reads the whole file into memory and only checks at each match).
+/// multi-line search reads the whole file into memory and only checks at each match); with look-around or
+/// backreferences, before each line.
 ///
 /// # Errors
 /// Returns `InvalidArgument` or `LimitExceeded` if a pattern, glob or type is invalid, the errors of the walk if the
@@ -410,8 +414,9 @@ impl<'a> Request<'a> {
         cancel: &CancelToken,
         on_match: Option<OnMatch<'_>>,
     ) -> Result<SearchOutput> {
-        let (stop, large) = (AtomicBool::new(false), Mutex::new(()));
-        let job = Job { pattern: &self.pattern, collect: self.collect, cancel, stop: &stop, large: &large, named };
+        let large = Mutex::new(());
+        let stop = Arc::new(AtomicBool::new(false));
+        let job = Job { pattern: &self.pattern, collect: self.collect, cancel, stop, large: &large, named };
         search_in_order(&job, source, self.limits, pool, on_match)
     }
 

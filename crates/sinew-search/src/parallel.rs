@@ -13,7 +13,7 @@ use sinew_walk::WalkWarnings;
 
 use crate::GrepResult;
 use crate::collector::Mode;
-use crate::file::{FileSearch, Job, Outcome};
+use crate::file::{FileSearch, Job, Outcome, Searched};
 use crate::grep::OnMatch;
 use crate::rows::{Rows, clamp};
 
@@ -55,6 +55,8 @@ pub(crate) struct FileResults {
     passed: u32,
     skipped: crate::Skipped,
     files: u32,
+    /// True if a file has more matching lines than the limit for each file allows.
+    more: bool,
     warnings: Vec<String>,
     /// The warnings of the directories before the files.
     pub(crate) walk_warnings: WalkWarnings,
@@ -62,9 +64,10 @@ pub(crate) struct FileResults {
 
 impl FileResults {
     /// Adds the result of `search` for the next file.
-    pub(crate) fn visit(&mut self, search: impl FnOnce(&mut Rows, &mut Vec<String>) -> Outcome) -> Outcome {
+    pub(crate) fn visit(&mut self, search: impl FnOnce(&mut Rows, &mut Vec<String>) -> Searched) {
         let before = self.rows.len();
-        let outcome = search(&mut self.rows, &mut self.warnings);
+        let Searched { outcome, more } = search(&mut self.rows, &mut self.warnings);
+        self.more |= more;
         let found = self.rows.len() > before;
         self.files += u32::from(found);
         self.searched += u32::from(found || outcome == Outcome::Searched);
@@ -74,7 +77,6 @@ impl FileResults {
             Outcome::TooLarge => self.skipped.too_large += 1,
             Outcome::Unreadable => self.skipped.unreadable += 1,
         }
-        outcome
     }
 
     /// Adds files that were not opened: text files without a match, and binary files.
@@ -314,8 +316,9 @@ impl State<'_> {
         let Limits { skip, most } = self.limits;
         let rest = found.rows.len().saturating_sub(skip);
         self.limits.skip = skip.saturating_sub(found.rows.len());
-        result.limit_reached = rest > most;
-        if result.limit_reached && !job.named {
+        let ended = rest > most;
+        result.limit_reached |= ended || found.more;
+        if ended && !job.named {
             // How far a file was read after the last row depends on the limit that its thread knew at the time.
             found.skipped = crate::Skipped::default();
             found.warnings.clear();
@@ -354,7 +357,7 @@ impl State<'_> {
                 return ControlFlow::Break(());
             }
         }
-        if result.limit_reached { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        if ended { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 }
 

@@ -1,28 +1,15 @@
 //! Compiles patterns to ripgrep's matcher: the same regular expressions as `rg --crlf`, with errors that report the
-//! position, and with braces that cannot be a repetition treated as literals.
+//! position, and with braces that cannot be a repetition treated as literals. Patterns with look-around or
+//! backreferences, which ripgrep refuses, get a backtracking matcher.
 
 use std::fmt::Write as _;
 
 use grep_matcher::{LineTerminator, Matcher};
-use grep_regex::{RegexMatcher, RegexMatcherBuilder};
+use grep_regex::RegexMatcherBuilder;
 use regex_syntax::ast::{self, ErrorKind as Ast};
 use sinew_base::{Error, ErrorCode, Result};
 
-/// The size limits of a compiled pattern, in bytes.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Size {
-    /// The size limit of the program.
-    program: usize,
-    /// The size limit of the lazily built automaton states of a thread; beyond it the oldest are discarded.
-    states: usize,
-}
-
-impl Size {
-    /// The limits of any pattern.
-    pub(crate) const WHOLE: Size = Size { program: 64 << 20, states: 32 << 20 };
-    /// The limits of a cached pattern.
-    pub(crate) const KEPT: Size = Size { program: 1 << 20, states: 1 << 20 };
-}
+use crate::matcher::{Backtracking, PatternMatcher, Size};
 
 /// The maximum number of repaired braces in one pattern, because each needs a parse.
 const REPAIRS: usize = 64;
@@ -46,10 +33,10 @@ pub(crate) struct Syntax {
 
 /// A compiled pattern.
 pub(crate) struct Pattern {
-    pub(crate) matcher: RegexMatcher,
+    pub(crate) matcher: PatternMatcher,
     /// The line terminator of this matcher; the searcher must use the same.
     pub(crate) terminator: LineTerminator,
-    /// Explains how the pattern was repaired; `None` if it was not.
+    /// Explains how the pattern was repaired, or why another engine is used; `None` otherwise.
     pub(crate) warning: Option<String>,
     /// The pattern that was compiled.
     #[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "only a workspace reads it"))]
@@ -57,7 +44,7 @@ pub(crate) struct Pattern {
 }
 
 impl Pattern {
-    /// Compiles `pattern` for a line-by-line search.
+    /// Compiles `pattern` for a line-by-line search. With look-around or backreferences it gets a backtracking matcher.
     ///
     /// # Errors
     /// Returns `InvalidArgument` if it is not a valid regular expression, and `LimitExceeded` if it is too large.
@@ -84,8 +71,31 @@ impl Pattern {
             built => built.map(|matcher| (matcher, LineTerminator::crlf(), pattern.to_string())),
         };
         let way_out = (!syntax.literal).then_some(ESCAPE_OR_LITERAL);
-        let ((matcher, terminator, text), warning) = repaired(pattern, way_out, crlf)?;
-        Ok(Pattern { matcher, terminator, warning, text })
+        let ((matcher, terminator, text), warning) = match repaired(pattern, way_out, crlf) {
+            Ok(built) => built,
+            Err(error) => {
+                let feature = if syntax.literal { None } else { backtracking_feature(pattern) };
+                return feature.map_or(Err(error), |feature| Pattern::backtracking(pattern, feature, syntax, size));
+            }
+        };
+        Ok(Pattern { matcher: PatternMatcher::Linear(matcher), terminator, warning, text })
+    }
+
+    fn backtracking(pattern: &str, feature: &str, syntax: Syntax, size: Size) -> Result<Pattern> {
+        let matcher = Backtracking::new(pattern, syntax.ignore_case, syntax.multiline, size).map_err(|reason| {
+            Error::invalid(format!("invalid regex {}: {reason}{ESCAPE_OR_LITERAL}", quote(pattern)))
+        })?;
+        // As with the other engine, a pattern that contains `\r` needs to see it.
+        let names_return = pattern.contains('\r') || pattern.contains("\\r");
+        Ok(Pattern {
+            matcher: PatternMatcher::Backtracking(matcher),
+            terminator: if names_return { LineTerminator::byte(b'\n') } else { LineTerminator::crlf() },
+            warning: Some(format!(
+                "pattern {} has {feature}, which ripgrep's engine does not support; a slower engine was used",
+                quote(pattern)
+            )),
+            text: pattern.to_string(),
+        })
     }
 
     /// Compiles `pattern` for one search of a whole text: `^` and `$` match at the ends of the text, with `multiline`
@@ -101,7 +111,7 @@ impl Pattern {
         };
         let build = |pattern: &str| build(pattern).map(|matcher| (matcher, pattern.to_string()));
         let ((matcher, text), warning) = repaired(pattern, Some(ESCAPE), build)?;
-        Ok(Pattern { matcher, terminator: LineTerminator::default(), warning, text })
+        Ok(Pattern { matcher: PatternMatcher::Linear(matcher), terminator: LineTerminator::default(), warning, text })
     }
 }
 
@@ -208,6 +218,21 @@ fn is_count(rest: &str) -> bool {
     inside.trim_start().starts_with(|c: char| c.is_ascii_digit())
         && inside.chars().all(|c| c.is_ascii_digit() || c == ',' || c.is_whitespace())
         && inside.matches(',').count() < 2
+}
+
+/// Returns the first feature of a pattern that only the backtracking engine has; `None` if it has none, or is invalid
+/// before it.
+fn backtracking_feature(pattern: &str) -> Option<&'static str> {
+    let error = fault(pattern)?;
+    match error.kind() {
+        Ast::UnsupportedLookAround => Some("look-around"),
+        Ast::UnsupportedBackreference => Some("a backreference"),
+        // `\k<name>`
+        Ast::EscapeUnrecognized if pattern.get(error.span().start.offset..)?.starts_with("\\k<") => {
+            Some("a backreference")
+        }
+        _ => None,
+    }
 }
 
 fn fault(pattern: &str) -> Option<ast::Error> {
@@ -339,8 +364,9 @@ mod tests {
         ] {
             let built = Pattern::lines(pattern, syntax(), Size::WHOLE).unwrap().matcher;
             let ahead = builder(false, false, Size::WHOLE).multi_line(true).crlf(true).build(pattern).unwrap();
+            let ahead = PatternMatcher::Linear(ahead);
             for text in texts {
-                let all = |matcher: &RegexMatcher| {
+                let all = |matcher: &PatternMatcher| {
                     let mut found = Vec::new();
                     matcher
                         .find_iter(text.as_bytes(), |at| {
@@ -381,14 +407,6 @@ mod tests {
             ),
         );
         refuses(
-            "foo(?=bar)",
-            &format!("invalid regex \"foo(?=bar)\": unsupported look-around at character 4 ('(') {way_out}"),
-        );
-        refuses(
-            r"(a)\1",
-            &format!(r#"invalid regex "(a)\1": unsupported backreference at character 4 ('\\') {way_out}"#),
-        );
-        refuses(
             r"\p{Foo}",
             &format!("invalid regex \"\\p{{Foo}}\": Unicode property not found at character 1 ('\\\\') {way_out}"),
         );
@@ -404,6 +422,48 @@ mod tests {
         }
         let error = Pattern::text("a(b", false, false, Size::WHOLE).map(drop).unwrap_err();
         assert_eq!(error.message(), r#"invalid regex "a(b": unclosed group at character 2 ('(') (escape it with \)"#);
+    }
+
+    #[test]
+    fn a_search_of_a_whole_text_has_no_look_around() {
+        for (pattern, expect) in [
+            ("foo(?=bar)", "unsupported look-around at character 4 ('(')"),
+            (r"(a)\1", r"unsupported backreference at character 4 ('\\')"),
+        ] {
+            let error = Pattern::text(pattern, false, false, Size::WHOLE).map(drop).unwrap_err();
+            assert_eq!(error.message(), format!(r#"invalid regex "{pattern}": {expect} (escape it with \)"#));
+        }
+    }
+
+    #[track_caller]
+    fn backtracks(pattern: &str, feature: Option<&str>) {
+        let warning = feature.map(|feature| {
+            format!(
+                "pattern \"{pattern}\" has {feature}, which ripgrep's engine does not support; a slower engine was used"
+            )
+        });
+        assert_eq!(Pattern::lines(pattern, syntax(), Size::WHOLE).map(|built| built.warning), Ok(warning));
+    }
+
+    #[test]
+    fn look_around_and_backreferences_have_another_engine() {
+        for pattern in ["(?<=a)b", "foo(?=bar)", "(?<!a)b", "foo(?!bar)", "(?i)a(?=B)"] {
+            backtracks(pattern, Some("look-around"));
+        }
+        for pattern in [r"(a)\1", r"(?P<x>a)\k<x>", r"(?<x>a)\k<x>(?=b)"] {
+            backtracks(pattern, Some("a backreference"));
+        }
+        for pattern in [r"\(?=", r"[(?=]", "(?:a)", "(?<x>a)"] {
+            backtracks(pattern, None);
+        }
+        let literal = Syntax { literal: true, ..syntax() };
+        assert_eq!(Pattern::lines("(?=a)", literal, Size::WHOLE).map(|built| built.warning), Ok(None));
+        for pattern in ["(?=a", r"(a)\2", "(?=a)("] {
+            let error = Pattern::lines(pattern, syntax(), Size::WHOLE).map(drop).unwrap_err();
+            assert_eq!(error.code(), ErrorCode::InvalidArgument);
+            assert!(error.message().starts_with(&format!("invalid regex \"{pattern}\": ")), "{error}");
+            assert!(error.message().ends_with("or set literal: true to search the text as it is)"), "{error}");
+        }
     }
 
     #[test]

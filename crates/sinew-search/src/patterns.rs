@@ -6,7 +6,8 @@ use parking_lot::Mutex;
 use sinew_base::Result;
 
 use crate::content::{SearchOptions, SearchResult, has_match_with, has_text, in_has_match, in_search, search_with};
-use crate::pattern::{Pattern, Size, Syntax};
+use crate::matcher::Size;
+use crate::pattern::{Pattern, Syntax};
 
 /// The maximum number of cached patterns.
 const MAX_PATTERNS: usize = 32;

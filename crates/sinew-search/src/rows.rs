@@ -39,7 +39,8 @@ pub struct Row<'a> {
     pub line: &'a str,
     /// The start of the match, in characters of the complete line, from 1; 0 in a row that represents a file.
     pub column: u32,
-    /// The start of the match, in bytes from the start of the file (for a UTF-16 file: of its text as UTF-8).
+    /// The start of the match, in bytes from the start of the file. In a UTF-16 file, the offset in the text as UTF-8,
+    /// without its byte order mark.
     pub byte_offset: u64,
     /// True if the line was cut to a window.
     pub truncated: bool,

@@ -34,6 +34,24 @@ fn applies_limits_and_offset() {
     assert!(!search_content(&text, &SearchOptions { max_count: Some(10), ..options("x") }).unwrap().limit_reached);
     let none = search_content(&text, &SearchOptions { max_count: Some(0), ..options("x") }).unwrap();
     assert_eq!((none.match_count, none.limit_reached), (0, true));
+    for (mode, most, expect) in [
+        (Mode::Content, 3, (3, true)),
+        (Mode::Content, 10, (10, false)),
+        (Mode::Count, 3, (3, true)),
+        (Mode::Count, 10, (10, false)),
+        (Mode::FilesWithMatches, 3, (1, false)),
+    ] {
+        let some = SearchOptions { mode, max_count_per_file: Some(most), ..options("x") };
+        let some = search_content(&text, &some).unwrap();
+        assert_eq!((some.match_count, some.limit_reached), expect, "{mode:?} {most}");
+    }
+}
+
+#[test]
+fn a_byte_offset_counts_the_byte_order_mark_of_utf_8() {
+    let result = search_content(b"\xEF\xBB\xBFx\ny\n", &options("x|y")).unwrap();
+    let offsets: Vec<_> = result.matches.iter().map(|row| (row.line_number, row.byte_offset)).collect();
+    assert_eq!(offsets, [(1, 3), (2, 5)]);
 }
 
 #[test]
@@ -49,8 +67,25 @@ fn repairs_braces_and_rejects_invalid_patterns() {
     let repaired = search_content(b"a ${b} c", &SearchOptions { pattern: "\\${b}".into(), ..SearchOptions::default() });
     let repaired = repaired.unwrap();
     assert_eq!((repaired.match_count, repaired.warnings.len()), (1, 1));
-    let error = search_content(b"", &options("(?<=x)y")).map(drop).unwrap_err();
-    assert!(error.message().starts_with("search: invalid regex \"(?<=x)y\": unsupported look-around"), "{error}");
+    let error = search_content(b"", &options("(?<=x")).map(drop).unwrap_err();
+    assert!(error.message().starts_with("search: invalid regex \"(?<=x\": "), "{error}");
+}
+
+#[test]
+fn look_around_and_backreferences_are_searched_with_a_warning() {
+    let search = |text: &[u8], options: &SearchOptions| {
+        let result = search_content(text, options).unwrap();
+        let rows: Vec<_> = result.matches.iter().map(|row| (row.line_number, row.column, row.byte_offset)).collect();
+        (rows, result.warnings.len())
+    };
+    let text = b"ab\r\nb a\nxx ab\n\xFFab";
+    assert_eq!(search(text, &options("(?<=a)b")), (vec![(1, 2, 1), (3, 5, 12), (4, 3, 16)], 1));
+    assert_eq!(search(text, &options(r"(\w)\1")), (vec![(3, 1, 8)], 1));
+    assert_eq!(search(text, &options("(?<!x )ab$")), (vec![(1, 1, 0), (4, 2, 15)], 1));
+    let across = SearchOptions { multiline: true, ..options(r"(?<=b )a\n(.)\1") };
+    assert_eq!(search(text, &across), (vec![(2, 3, 6)], 1));
+    let long = [&b"x".repeat(40_000)[..], b"ab\nab\n"].concat();
+    assert_eq!(search(&long, &options("(?<=a)b")), (vec![(2, 2, 40_004)], 2));
 }
 
 #[track_caller]

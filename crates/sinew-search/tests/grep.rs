@@ -53,6 +53,33 @@ fn rows_contain_the_position_of_the_match() {
 }
 
 #[test]
+fn a_byte_offset_counts_the_byte_order_mark_of_utf_8() {
+    let utf_16: Vec<u8> = "\u{FEFF}ä needle\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let long = [&b"\xEF\xBB\xBF"[..], &b"hay\n".repeat(500_000), b"needle\n"].concat();
+    let folder = tree(&[
+        ("bom", b"\xEF\xBB\xBFx needle\nneedle\n"),
+        ("long", &long),
+        ("plain", b"x needle\nneedle\n"),
+        ("utf-16", &utf_16),
+    ]);
+    for multiline in [false, true] {
+        let result = run(&GrepOptions { multiline, ..GrepOptions::new("needle", folder.path()) });
+        let places: Vec<_> =
+            result.rows().map(|row| (row.path, row.line_number, row.column, row.byte_offset)).collect();
+        let expect = [
+            ("bom", 1, 3, 5),
+            ("bom", 2, 1, 12),
+            ("long", 500_001, 1, 2_000_003),
+            ("plain", 1, 3, 2),
+            ("plain", 2, 1, 9),
+            // The offset in the text as UTF-8, without its mark.
+            ("utf-16", 1, 3, 3),
+        ];
+        assert_eq!(places, expect, "{multiline}");
+    }
+}
+
+#[test]
 fn a_searched_file_is_reported_by_the_given_path() {
     let folder = tree(&[("a.txt", b"needle\n")]);
     let path = folder.path().join("a.txt");
@@ -103,6 +130,51 @@ fn limit_reached_means_that_there_are_more_rows() {
     assert_eq!(at_most(2), (2, 2, 1, true));
     assert_eq!(at_most(3), (3, 3, 2, false));
     assert_eq!(at_most(u32::MAX), (3, 3, 2, false));
+}
+
+#[test]
+fn a_limit_for_each_file_is_reached_only_where_a_file_has_more() {
+    let folder = tree(&[("a", b"needle\nneedle\n"), ("b", b"hay\nneedle\nhay\n"), ("c", b"hay\n")]);
+    let per_file = |most: u32, mode: Mode, context: u32| {
+        let options = GrepOptions {
+            max_count_per_file: Some(most),
+            mode,
+            context: Some(context),
+            ..GrepOptions::new("needle", folder.path())
+        };
+        let result = run(&options);
+        let multiline = run(&GrepOptions { multiline: true, ..options });
+        assert_eq!(multiline.matches, result.matches);
+        assert_eq!(multiline.limit_reached, result.limit_reached);
+        (result.total_matches, result.limit_reached)
+    };
+    for context in 0..3 {
+        assert_eq!(per_file(1, Mode::Content, context), (2, true));
+        assert_eq!(per_file(2, Mode::Content, context), (3, false));
+    }
+    assert_eq!(per_file(1, Mode::Count, 0), (2, true));
+    assert_eq!(per_file(2, Mode::Count, 0), (3, false));
+    // Each file has one row, whatever the limit for its lines.
+    assert_eq!(per_file(1, Mode::FilesWithMatches, 0), (2, false));
+    assert_eq!(per_file(0, Mode::Content, 0), (0, false));
+    let both =
+        GrepOptions { max_count_per_file: Some(2), max_count: Some(3), ..GrepOptions::new("needle", folder.path()) };
+    assert!(!run(&both).limit_reached);
+    assert!(run(&GrepOptions { max_count: Some(2), ..both }).limit_reached);
+}
+
+/// The lines behind the limit are only searched for one more match.
+#[test]
+fn what_follows_the_limit_of_a_file_is_not_reported() {
+    let late = [&b"needle\n"[..], &b"hay\n".repeat(500_000), b"\0\n"].concat();
+    let folder = tree(&[("late", &late)]);
+    for (mode, multiline) in [(Mode::Content, false), (Mode::Count, false), (Mode::Content, true)] {
+        let options =
+            GrepOptions { max_count_per_file: Some(1), mode, multiline, ..GrepOptions::new("needle", folder.path()) };
+        let result = run(&options);
+        assert_eq!((result.total_matches, result.limit_reached, result.skipped.binary), (1, false, 0), "{mode:?}");
+        assert_eq!(result.warnings, [""; 0]);
+    }
 }
 
 #[test]
@@ -255,6 +327,28 @@ fn warns_about_binary_files_and_repaired_patterns() {
         repaired.warnings,
         ["pattern \"${hay}\" is not a valid regex; its braces were taken literally: \"$\\{hay}\""]
     );
+}
+
+#[test]
+fn look_around_and_backreferences_are_searched_with_a_warning() {
+    let long = [&b"x".repeat(40_000)[..], b"ab\nab\n"].concat();
+    let folder = tree(&[("a", b"b\r\nab\r\nxx\r\n"), ("b", b"hay\n"), ("c", &long), ("d", b"ab\0")]);
+    let result = run(&GrepOptions { context: Some(1), ..GrepOptions::new("(?<=a)b$", folder.path()) });
+    let rows: Vec<_> = result.rows().map(|row| (row.path, row.line_number, row.column, row.after.len())).collect();
+    assert_eq!(rows, [("a", 2, 2, 1), ("c", 2, 2, 0)]);
+    assert_eq!((result.skipped.binary, result.skipped.too_large), (1, 1));
+    assert_eq!(result.warnings.len(), 2, "{:?}", result.warnings);
+    assert!(result.warnings[0].starts_with("pattern \"(?<=a)b$\" has look-around, "), "{:?}", result.warnings);
+    assert!(result.warnings[1].starts_with("some lines of \"c\" were not searched (1): "), "{:?}", result.warnings);
+    for (pattern, multiline, expect) in
+        [(r"(\w)\1", false, vec!["a:3:xx"]), (r"(?<=b)\r\n(x)\1", true, vec!["a:2:ab\r\nxx"]), ("(?=X)", false, vec![])]
+    {
+        let options = GrepOptions { multiline, glob: Some("!c".into()), ..GrepOptions::new(pattern, folder.path()) };
+        assert_eq!(shown(&run(&options)), expect, "{pattern}");
+    }
+    let ignoring =
+        GrepOptions { ignore_case: true, mode: Mode::FilesWithMatches, ..GrepOptions::new("(?=X)", folder.path()) };
+    assert_eq!(run(&ignoring).rows().map(|row| row.path).collect::<Vec<_>>(), ["a"]);
 }
 
 #[cfg(unix)]
@@ -432,7 +526,10 @@ proptest! {
         let search = |threads| grep(&part, &ScanCache::default(), &Pool::new("test", threads), &CancelToken::never(), None).unwrap();
         let cut = search(threads);
         prop_assert_eq!(cut.rows().collect::<Vec<_>>(), rows);
-        prop_assert_eq!(cut.limit_reached, all.rows().count() > (offset + max_count) as usize);
+        let longest = counts.iter().copied().max().unwrap_or(0);
+        let cut_file = mode != Mode::FilesWithMatches && per_file.is_some_and(|most| most > 0 && longest > most as usize);
+        prop_assert_eq!(all.limit_reached, cut_file);
+        prop_assert_eq!(cut.limit_reached, cut_file || all.rows().count() > (offset + max_count) as usize);
         prop_assert_eq!(&cut, &search(1));
     }
 }

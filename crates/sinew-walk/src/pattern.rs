@@ -307,6 +307,37 @@ impl Segment {
         }
     }
 
+    /// Returns the bytes with which a matching name can begin, or end if `last` is true; `None` if it can be any.
+    pub(crate) fn edge(&self, last: bool) -> Option<Vec<u8>> {
+        let byte = |text: &[u8]| if last { text.last() } else { text.first() }.map(|byte| vec![*byte]);
+        match &self.form {
+            Form::Any => None,
+            Form::Literal(text) => byte(text),
+            Form::Suffix(text) => {
+                if last {
+                    byte(text)
+                } else {
+                    None
+                }
+            }
+            Form::Prefix(text) => {
+                if last {
+                    None
+                } else {
+                    byte(text)
+                }
+            }
+            Form::Tokens(tokens) => match if last { tokens.last() } else { tokens.first() }? {
+                Token::Byte(byte) => Some(vec![*byte]),
+                Token::Class(class) if !self.unicode => {
+                    let matches = |byte: &u8| class.ranges.iter().any(|r| r.contains(&u32::from(*byte)));
+                    Some((0..=u8::MAX).filter(|byte| matches(byte) != class.negated).collect())
+                }
+                _ => None,
+            },
+        }
+    }
+
     /// Returns true if the pattern itself begins with a dot.
     pub(crate) fn names_dot(&self) -> bool {
         self.names_dot

@@ -2,10 +2,10 @@
  * Finds files by patterns.
  * @module
  */
-import { realpathSync, statSync } from "node:fs";
-import { isAbsolute, resolve, sep } from "node:path";
+import { statSync } from "node:fs";
+import { resolve, sep } from "node:path";
 import { type CallOptions, Limit, deliverAll, underSignal } from "./call.js";
-import { joinPatterns, splitPatterns } from "./glob-list.js";
+import { splitPatterns } from "./glob-list.js";
 import { native } from "./loader.js";
 import type { GlobAnswer, GlobRequest } from "./native.js";
 import { type Table, options as check, rangeError, typeError } from "./options.js";
@@ -31,7 +31,7 @@ export interface GlobOptions extends CallOptions {
    * (none of them); a `/` at the end matches directories only. Separate several patterns with commas; a pattern that begins with `!`
    * excludes paths. A pattern may be absolute, if it is below `path`. A pattern that is the name of an existing entry (`[id].tsx`) matches that
    * entry. `\` escapes a character (on Windows it separates directories, except in `\,`). In an array each item is one pattern: commas and
-   * blanks are part of it, and braces without alternatives are literal. Default: `"*"`.
+   * blanks are part of it, and braces and brackets that are not closed are literal. Default: `"*"`.
    */
   pattern?: string | readonly string[] | undefined;
   /** Patterns of entries to exclude, as in `pattern`; `dir/**` excludes the directory too. Default: none. */
@@ -97,23 +97,12 @@ const SYNC: Table = {
 };
 const GLOB: Table = { ...SYNC, signal: "signal" };
 
-/** Returns the negated patterns of `ignore`; `dir/**` excludes the directory itself too. */
+/** Returns the patterns of `ignore`. */
 function ignored(call: string, patterns: string | readonly string[]): string[] {
-  const list = typeof patterns === "string" ? splitPatterns(patterns) : patterns;
+  const list = typeof patterns === "string" ? splitPatterns(patterns) : [...patterns];
   const negated = list.find((pattern) => pattern.startsWith("!") && pattern[1] !== "(");
   if (negated !== undefined) throw Object.assign(new RangeError(`${call}: ignore must not begin with "!": ${JSON.stringify(negated)}`), { code: "ERR_INVALID_ARG_VALUE" });
-  return list.flatMap((pattern) => (pattern.endsWith("/**") ? [`!${pattern}`, `!${pattern.slice(0, -3)}`] : [`!${pattern}`]));
-}
-
-/**
- * Returns the paths with which absolute patterns for a directory can begin: as passed, and with links resolved. Empty if
- * no pattern is absolute.
- */
-function rootsOf(path: string, patterns: readonly string[]): string[] {
-  if (!patterns.some((pattern) => isAbsolute(pattern.replace(/^!/, "")))) return [];
-  const given = resolve(path);
-  const real = statSync(given, { throwIfNoEntry: false })?.isDirectory() ? realpathSync(given) : given;
-  return [...new Set([given, real])].map((each) => `${each.split(sep).join("/")}/`.replace(/\/\/$/, "/"));
+  return list;
 }
 
 /** Checks the options, and converts them for the addon. */
@@ -129,11 +118,10 @@ function requestOf(call: string, options: GlobOptions): GlobRequest {
   for (const type of types) request.fileType = type as FileType;
   // An empty array matches nothing; an empty text is not a pattern, and means the default.
   if (ignore !== undefined && ignore.length) {
-    const wanted = typeof pattern === "string" ? splitPatterns(pattern || "*") : pattern;
-    const list = [...(wanted ?? ["*"]), ...ignored(call, ignore)];
-    request.pattern = joinPatterns(list, rootsOf(options.path, list));
+    request.ignore = ignored(call, ignore);
+    request.pattern = typeof pattern === "string" ? splitPatterns(pattern || "*") : [...(pattern ?? ["*"])];
   } else if (pattern !== undefined) {
-    request.pattern = typeof pattern === "string" ? pattern : joinPatterns(pattern, rootsOf(options.path, pattern));
+    request.pattern = typeof pattern === "string" ? pattern : [...pattern];
   }
   return request;
 }

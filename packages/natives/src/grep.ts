@@ -12,7 +12,10 @@ export type GrepMode = "content" | "filesWithMatches" | "count";
 
 /** The options of a search in a text. */
 export interface SearchOptions {
-  /** A regular expression (the syntax of Rust's `regex`: no look-around, no backreferences). Empty matches every line. */
+  /**
+   * A regular expression in the syntax of Rust's `regex`. Look-around and backreferences are searched with a slower engine, and a warning
+   * says so. Empty matches every line.
+   */
   pattern: string;
   /** Treat the pattern as plain text. Default: false. */
   literal?: boolean | undefined;
@@ -22,7 +25,7 @@ export interface SearchOptions {
   multiline?: boolean | undefined;
   /** Maximum number of rows; 0 returns none. Default: all. */
   maxCount?: number | undefined;
-  /** Maximum number of matching lines per file. Default: all. */
+  /** Maximum number of matching lines per file; 0 searches no file. Default: all. */
   maxCountPerFile?: number | undefined;
   /** Number of rows to skip. Default: 0. */
   offset?: number | undefined;
@@ -70,7 +73,9 @@ export interface SearchMatch {
   line: string;
   /** The column of the match, in characters of the whole line, from 1; 0 in a row for a whole file. */
   column: number;
-  /** The offset of the match from the start of the file, in bytes. */
+  /**
+   * The offset of the match from the start of the file, in bytes. In UTF-16, the offset in the text as UTF-8, without its byte order mark.
+   */
   byteOffset: number;
   /** The lines before the match that no other row shows; absent if there are none. */
   contextBefore?: ContextLine[];
@@ -92,15 +97,18 @@ export interface GrepMatch extends SearchMatch {
 export interface GrepResult {
   /** The rows, ordered by path, then by line. */
   matches: GrepMatch[];
-  /** Number of rows; in mode `"count"`, of the matching lines in them. */
+  /** Number of rows in `matches`; in mode `"count"`, of the matching lines in them. With `limitReached`, there are more. */
   totalMatches: number;
   /** Number of files with rows. */
   filesWithMatches: number;
   /** Number of files that were searched until the result was complete. */
   filesSearched: number;
-  /** True if there are more rows than `maxCount`; otherwise absent. */
+  /** True if there are more rows than `maxCount`, or a file has more matching lines than `maxCountPerFile`; otherwise absent. */
   limitReached?: true;
-  /** Files that were not searched completely; absent if there are none. */
+  /**
+   * Files that were not searched completely; absent if there are none. `tooLarge` includes files with lines on which look-around or
+   * backreferences take too long.
+   */
   skipped?: { binary: number; tooLarge: number; unreadable: number };
   /** Everything that makes the result incomplete or different from the request; absent if there is nothing. */
   warnings?: string[];
@@ -112,11 +120,11 @@ export interface SearchResult {
   matches: SearchMatch[];
   /** Number of rows; in mode `"count"` of matching lines, in mode `"filesWithMatches"` 1 or 0. */
   matchCount: number;
-  /** True if there are more rows than `maxCount`. */
+  /** True if there are more rows than `maxCount`, or more matching lines than `maxCountPerFile`. */
   limitReached: boolean;
   /** The error in the pattern. */
   error?: string;
-  /** The warning for a pattern that was repaired. */
+  /** What makes the result incomplete or different from the request: the pattern was repaired, or another engine was used. */
   warnings?: string[];
 }
 
@@ -266,7 +274,7 @@ export function grepSync(options: GrepSyncOptions): GrepResult {
 
 /**
  * Searches a text in memory, line by line. Bytes are read as UTF-8, or as UTF-16 if they begin with its byte order mark; NUL bytes are
- * ordinary characters. Runs in linear time. An invalid pattern is returned in `error`; an option of the wrong type throws.
+ * ordinary characters. Runs in linear time, except with look-around or backreferences. An invalid pattern is returned in `error`; an option of the wrong type throws.
  *
  * @example
  * ```js
@@ -299,7 +307,7 @@ export const search = searchContent;
 
 /**
  * Returns whether a pattern matches anywhere in a text. `^` and `$` match at the ends of the text; with `multiline`, at
- * the ends of its lines. Throws for an invalid pattern.
+ * the ends of its lines. Throws for an invalid pattern, and for one with look-around or backreferences.
  *
  * @example
  * ```js

@@ -56,12 +56,12 @@ export async function listWorkspace(options: ListWorkspaceOptions): Promise<List
   const { path, maxDepth, hidden = false, gitignore = true, collectAgentsMd = false, maxResults = 10_000, timeoutMs, signal } = request;
   const common = { path, hidden, timeoutMs, signal };
   const [listed, agents] = await Promise.all([
-    // `sortByMtime` is set because it also returns times and sizes.
-    maxDepth === 0 ? undefined : glob({ ...common, pattern: "**", gitignore, maxDepth, sortByMtime: true }),
+    // `sortByMtime` is set because it also returns times and sizes. Without a level the call still fails if the directory does not exist.
+    maxDepth === 0 ? glob({ ...common, pattern: "*", recursive: false, maxResults: 0 }) : glob({ ...common, pattern: "**", gitignore, maxDepth, sortByMtime: true }),
     collectAgentsMd ? glob({ ...common, pattern: "*/**/AGENTS.md", gitignore: false, maxDepth: AGENTS_LEVELS + 1, maxResults: MOST_AGENTS, onlyFiles: true }) : undefined,
   ]);
   // Cut in path order, so that the list does not depend on modification times.
-  const entries = (listed?.matches ?? []).sort((a, b) => (a.path < b.path ? -1 : 1));
+  const entries = listed.matches.sort((a, b) => (a.path < b.path ? -1 : 1));
   return {
     entries: entries.slice(0, maxResults),
     agentsMdFiles: agents?.matches.map((match) => match.path) ?? [],

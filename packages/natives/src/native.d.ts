@@ -201,7 +201,9 @@ export interface GlobAnswer {
 
 /** The options of `glob`, checked by the TypeScript side. */
 export interface GlobRequest {
-  pattern?: string
+  /** A text in which commas separate patterns, or one pattern per item. */
+  pattern?: string | Array<string>
+  ignore?: Array<string>
   path: string
   fileType?: number
   recursive?: boolean

@@ -40,6 +40,19 @@ test("an array finds what its patterns find alone, and ignores what they ignore 
   }
 });
 
+test("a list may be longer than a text, and an error names the item", () => {
+  const many = Array.from({ length: 5_000 }, (_, index) => `none-${index}.txt`);
+  assert.deepEqual(find({ pattern: [...many, "c"], recursive: false }), ["c"]);
+  assert.deepEqual(find({ pattern: "c,d", ignore: [...many, "d"], recursive: false }), ["c"]);
+  for (const [options, message] of [
+    [{ ignore: ["a", ""] }, 'globSync: ignore[1]: invalid pattern "": it is empty; `*` matches every name'],
+    [{ pattern: ["a", ""] }, 'globSync: pattern[1]: invalid pattern "": it is empty; `*` matches every name'],
+    [{ pattern: ["@(a/b)"] }, 'globSync: pattern[0]: invalid pattern "@(a/b)": a group such as `@(a|b)` stands for one name; write `{a/b,c}` for paths'],
+  ]) {
+    assert.throws(() => find(options), (error) => error.code === "ERR_INVALID_ARG_VALUE" && error.message.replace(/^glob:/, "globSync:") === message, message);
+  }
+});
+
 test("absolute patterns may begin with a directory whose name has braces, commas and classes", UNIX, () => {
   for (const name of ["a{b}", "a{b", "{a,b}", "a,b", "[ab]", "a[b", "plain"]) {
     const root = join(tree({ [`${name}/c.ts`]: "", [`${name}/d.ts`]: "", [`${name}/sub/c.ts`]: "" }), name);

@@ -52,6 +52,12 @@ test("every option arrives", async () => {
   assert.deepEqual([wide.matches[0].line, wide.matches[0].truncated, wide.matches[0].column], ["...xxxneedle", true, 100]);
 });
 
+test("a byte offset is one in the file, behind a byte order mark too", async () => {
+  const path = tree({ bom: "\ufeffx needle\n", plain: "x needle\n" });
+  const { matches } = await grep({ pattern: "needle", path });
+  assert.deepEqual(matches.map((match) => [match.path, match.column, match.byteOffset]), [["bom", 3, 5], ["plain", 3, 2]]);
+});
+
 test("limits tell whether there is more", async () => {
   const path = many();
   const limited = await grep({ pattern: "needle", path, maxCount: 3 });
@@ -60,6 +66,10 @@ test("limits tell whether there is more", async () => {
   assert.deepEqual([whole.matches.length, whole.limitReached], [2 * FILES, undefined]);
   assert.deepEqual(whole.matches.slice(5, 9), (await grep({ pattern: "needle", path, offset: 5, maxCount: 4 })).matches);
   assert.deepEqual((await grep({ pattern: "needle", path, maxCount: 0 })).matches, []);
+  for (const [maxCountPerFile, mode, total, limitReached] of [[1, "content", FILES, true], [2, "content", 2 * FILES, undefined], [1, "count", FILES, true], [1, "filesWithMatches", FILES, undefined]]) {
+    const each = await grep({ pattern: "needle", path, maxCountPerFile, mode });
+    assert.deepEqual([each.matches.length, each.totalMatches, each.limitReached], [maxCountPerFile * FILES, total, limitReached], mode);
+  }
 });
 
 test("rows stream in the order of the result, all before the promise settles", async () => {
@@ -98,7 +108,7 @@ test("mistakes are named", async () => {
   await assert.rejects(grep({ pattern: "x", path, maxCount: NaN }), { name: "RangeError" });
   await assert.rejects(grep({ pattern: "x", path, mode: "all" }), { name: "TypeError" });
   await assert.rejects(grep({ pattern: "x", path }, 7), { name: "TypeError", message: "grep: onMatch must be a function, not 7" });
-  await assert.rejects(grep({ pattern: "(?=x)", path }), { code: "ERR_INVALID_ARG_VALUE", message: /look-around/ });
+  await assert.rejects(grep({ pattern: "(?=x", path }), { code: "ERR_INVALID_ARG_VALUE", message: /^grep: invalid regex "\(\?=x": .*literal: true/ });
   await assert.rejects(grep({ pattern: "x", path, type: "pyton" }), { code: "ERR_INVALID_ARG_VALUE", message: /similar types: python/ });
   await assert.rejects(grep({ pattern: "x", path, glob: "[a" }), { code: "ERR_INVALID_ARG_VALUE", message: /^grep: / });
   await assert.rejects(grep({ pattern: "x", path: join(path, "none") }), { code: "ENOENT" });
@@ -106,6 +116,20 @@ test("mistakes are named", async () => {
   assert.deepEqual(nulls.matches, []);
   const repaired = await grep({ pattern: "${x}", path });
   assert.match(repaired.warnings[0], /taken literally/);
+});
+
+test("look-around and backreferences are searched, with a warning", async () => {
+  const path = tree({ a: "b\r\nab\r\nxx\r\n" });
+  for (const [pattern, expect] of [["(?<=a)b$", [[2, 2]]], ["(\\w)\\1", [[3, 1]]], ["(?!a)^\\w", [[1, 1], [3, 1]]], ["(?=z)", []]]) {
+    const { matches, warnings } = await grep({ pattern, path });
+    assert.deepEqual(matches.map((match) => [match.lineNumber, match.column]), expect, pattern);
+    assert.equal(warnings.length, 1);
+    assert.match(warnings[0], /(look-around|a backreference), which ripgrep's engine does not support; a slower engine was used$/);
+  }
+  assert.equal(searchContent("ab b", { pattern: "(?<=a)b" }).matches[0].column, 2);
+  assert.equal(searchContent("ab b", { pattern: "(?<=a)b" }).warnings.length, 1);
+  assert.equal((await grep({ pattern: "(?=", path, literal: true })).warnings, undefined);
+  assert.throws(() => hasMatch("ab", "(?<=a)b"), { code: "ERR_INVALID_ARG_VALUE", message: /look-around/ });
 });
 
 test("text in memory is searched at once", () => {
@@ -122,6 +146,8 @@ test("text in memory is searched at once", () => {
   assert.equal(searchContent(Buffer.from("a\nb"), { pattern: "b" }).matches[0].lineNumber, 2);
   assert.equal(searchContent("a \ud800 b", { pattern: "b" }).matches[0].line, "a \ufffd b");
   assert.equal(searchContent("a\na\na", { pattern: "a", maxCount: 2 }).limitReached, true);
+  assert.equal(searchContent("a\na\na", { pattern: "a", maxCountPerFile: 2 }).limitReached, true);
+  assert.equal(searchContent("a\na\na", { pattern: "a", maxCountPerFile: 3 }).limitReached, false);
   assert.equal(searchContent("a\na\na", { pattern: "a", mode: "count" }).matchCount, 3);
   const broken = searchContent("a", { pattern: "(" });
   assert.deepEqual([broken.matches, broken.matchCount], [[], 0]);

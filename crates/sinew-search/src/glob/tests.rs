@@ -313,3 +313,42 @@ fn a_signal_is_an_error_even_if_partial_results_are_allowed() {
     let refused = glob_so_far(&GlobOptions::new(tree.path(), "*"), &ScanCache::default(), &pool, &cancel);
     assert_eq!(refused.unwrap_err().code(), ErrorCode::Aborted);
 }
+
+#[test]
+fn each_item_of_a_list_is_one_pattern() {
+    let tree = tempfile::tempdir().unwrap();
+    for name in ["a{b", "c", " lead", "a[b", "c]d", "a,b", "ab", ".hid[e", "x/a{b"] {
+        let path = tree.path().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, "").unwrap();
+    }
+    let find = |pattern: &[&str], ignore: &[&str], recursive: bool| {
+        let owned = |items: &[&str]| items.iter().map(|item| (*item).to_string()).collect::<Vec<_>>();
+        let options = GlobOptions { ignore: owned(ignore), recursive, ..GlobOptions::new(tree.path(), owned(pattern)) };
+        let found = paths(&run(&options).unwrap());
+        assert_eq!(paths(&run(&GlobOptions { cache: true, ..options }).unwrap()), found);
+        found
+    };
+    assert_eq!(find(&["a{b", "c"], &[], true), ["a{b", "c", "x/a{b"]);
+    assert_eq!(find(&[" lead", "c"], &[], false), [" lead", "c"]);
+    assert_eq!(find(&["a[b", "c]d"], &[], false), ["a[b", "c]d"]);
+    assert_eq!(find(&["a,b"], &[], false), ["a,b"]);
+    assert_eq!(find(&[".hid[e"], &[], false), [".hid[e"]);
+    assert_eq!(find(&["*"], &["a{b", "a,b", " lead"], true), ["a[b", "ab", "c", "c]d", "x"]);
+    assert_eq!(find(&["**"], &["x/**"], false), [" lead", "a,b", "a[b", "ab", "a{b", "c", "c]d"]);
+    assert_eq!(find(&[], &[], true), [""; 0]);
+    let text = GlobOptions { ignore: vec!["ab".into()], ..GlobOptions::new(tree.path(), "a*,!*[[]*") };
+    assert_eq!(paths(&run(&text).unwrap()), ["a,b", "a{b", "x/a{b"]);
+    let named = GlobOptions { ignore: vec!["{b}".into(), "a,b".into()], ..GlobOptions::new(tree.path(), "a,b") };
+    assert_eq!(paths(&run(&named).unwrap()), [""; 0]);
+}
+
+#[test]
+fn an_error_of_a_list_names_the_item() {
+    let empty = GlobOptions { ignore: vec!["a".into(), String::new()], ..GlobOptions::new(".", "*") };
+    let error = run(&empty).unwrap_err();
+    assert_eq!(error.message(), r#"glob: ignore[1]: invalid pattern "": it is empty; `*` matches every name"#);
+    assert_eq!(error.code(), ErrorCode::InvalidArgument);
+    let error = run(&GlobOptions::new(".", vec!["../x".to_string()])).unwrap_err();
+    assert!(error.message().starts_with(r#"glob: pattern[0]: invalid pattern "../x": "#), "{error}");
+}

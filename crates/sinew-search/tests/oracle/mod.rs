@@ -188,7 +188,10 @@ fn rg(tree: &Tree, file: Option<&str>, case: &Case<'_>) -> (Lines, BTreeMap<(Str
             lines.insert((path.clone(), number + more as u64), (matches, without_return(line).to_string()));
         }
         if matches && let Some(start) = data["submatches"][0]["start"].as_u64() {
-            first.insert((path, number), data["absolute_offset"].as_u64().unwrap() + start);
+            // rg does not count the byte order mark.
+            let text = std::fs::read(tree.path().join(&path)).unwrap();
+            let mark = if text.starts_with(b"\xEF\xBB\xBF") { 3 } else { 0 };
+            first.insert((path, number), mark + data["absolute_offset"].as_u64().unwrap() + start);
         }
     }
     (lines, first)

@@ -17,6 +17,7 @@ const PATTERNS: &[&str] = &[
     "needle",
     "Needle",
     "far needle",
+    "(?<=far )needle",
     "needle 1\\d",
     "zq_not_there",
     "fil+er of",

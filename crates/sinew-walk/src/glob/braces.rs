@@ -5,7 +5,7 @@ use std::borrow::Cow;
 /// The maximum number of alternatives, because each needs one comparison per path.
 const LIMIT: usize = 1_024;
 
-/// Calls `each` with every byte outside escapes and classes, and its position, until it returns false.
+/// Calls `each` with every byte outside escapes and closed classes, and its position, until it returns false.
 fn scan(text: &str, mut each: impl FnMut(u8, usize) -> bool) {
     let bytes = text.as_bytes();
     let mut at = 0;
@@ -16,7 +16,12 @@ fn scan(text: &str, mut each: impl FnMut(u8, usize) -> bool) {
             b'\\' if at + 1 < bytes.len() => at += 1,
             b'[' if at >= open_until => match end_of_class(bytes, at) {
                 Ok(end) => at = end,
-                Err(stop) => open_until = stop,
+                Err(stop) => {
+                    open_until = stop;
+                    if !each(b'[', at) {
+                        return;
+                    }
+                }
             },
             byte => {
                 if !each(byte, at) {
@@ -116,10 +121,30 @@ pub(super) fn expand(text: &str) -> Result<Vec<String>, String> {
 /// but not `{a,b}` and `{1..3}`. An unclosed `{` stays one.
 #[must_use]
 pub fn literal_braces(pattern: &str) -> Cow<'_, str> {
+    as_classes(pattern, lone_characters(pattern).braces)
+}
+
+/// Returns an item of a list as a glob: as [`literal_braces`] does, and what is not closed (`{a`, `[a`) is literal too.
+pub(super) fn item(text: &str) -> Cow<'_, str> {
+    let LoneCharacters { mut braces, unclosed } = lone_characters(text);
+    braces.extend(unclosed);
+    as_classes(text, braces)
+}
+
+/// The positions of special characters that have no partner.
+struct LoneCharacters {
+    /// The braces of pairs without alternatives.
+    braces: Vec<usize>,
+    /// The braces and brackets that are not closed.
+    unclosed: Vec<usize>,
+}
+
+fn lone_characters(pattern: &str) -> LoneCharacters {
     let mut open: Vec<(usize, bool)> = Vec::new();
-    let mut lone = Vec::new();
+    let mut lone = LoneCharacters { braces: Vec::new(), unclosed: Vec::new() };
     scan(pattern, |byte, at| {
         match byte {
+            b'[' => lone.unclosed.push(at),
             b'{' => open.push((at, false)),
             b',' => open.iter_mut().last().into_iter().for_each(|(_, has_comma)| *has_comma = true),
             b'}' => {
@@ -127,20 +152,26 @@ pub fn literal_braces(pattern: &str) -> Cow<'_, str> {
                     && !has_comma
                     && range(&pattern[start + 1..at]).is_none()
                 {
-                    lone.extend([start, at]);
+                    lone.braces.extend([start, at]);
                 }
             }
             _ => {}
         }
         true
     });
-    if lone.is_empty() {
+    lone.unclosed.extend(open.into_iter().map(|(start, _)| start));
+    lone
+}
+
+/// Returns the pattern with the characters at these positions as classes.
+fn as_classes(pattern: &str, mut positions: Vec<usize>) -> Cow<'_, str> {
+    if positions.is_empty() {
         return Cow::Borrowed(pattern);
     }
-    lone.sort_unstable();
-    let mut text = String::with_capacity(pattern.len() + 2 * lone.len());
+    positions.sort_unstable();
+    let mut text = String::with_capacity(pattern.len() + 2 * positions.len());
     let mut from = 0;
-    for at in lone {
+    for at in positions {
         text.push_str(&pattern[from..at]);
         text.push('[');
         text.push_str(&pattern[at..=at]);

@@ -5,6 +5,7 @@ mod scope;
 #[cfg(test)]
 mod tests;
 
+use std::borrow::Cow;
 use std::path::Path;
 
 use sinew_base::{Error, Result};
@@ -15,7 +16,7 @@ pub use scope::Scope;
 
 use crate::pattern::{self, Dialect, Form, Piece};
 
-/// The maximum length of a list in bytes: parsing can take quadratic time.
+/// The maximum length of a text or an item in bytes: parsing can take quadratic time.
 const LONGEST: usize = 16 << 10;
 
 /// Options for parsing globs.
@@ -75,17 +76,58 @@ impl GlobSet {
     /// Returns the errors of [`GlobSet::new`], and an error for an absolute glob outside `roots`.
     pub fn below(patterns: &str, syntax: GlobSyntax, roots: &[String]) -> Result<GlobSet> {
         if patterns.len() > LONGEST {
-            return Err(invalid(patterns, format!("it is longer than {} KiB", LONGEST >> 10)));
+            return Err(too_long(patterns));
         }
         let mut rules = Vec::new();
         let whole = if cfg!(windows) { slashed(patterns) } else { patterns.to_string() };
         for part in braces::split(&whole) {
-            rules.push(Rule::new(part, syntax, roots)?);
+            let (negated, body) = negation(part);
+            rules.push(Rule::new(part, Body::Glob(body), negated, syntax, roots)?);
         }
         if rules.is_empty() {
             return Err(invalid(patterns, "it is empty; `*` matches every name"));
         }
         Ok(GlobSet { keeps_by_default: rules.iter().all(|rule| rule.negated), rules, dot: syntax.dot })
+    }
+
+    /// Compiles a list whose items are one glob each: commas and blanks are part of it, braces without alternatives, and
+    /// braces and brackets that are not closed, are literal. An item also matches the path that it spells, whatever its
+    /// special characters mean. A leading `!` excludes. `roots` is that of [`GlobSet::below`].
+    ///
+    /// # Errors
+    /// Returns the errors of [`GlobSet::below`] for each item, with its index, and an error if an item is empty.
+    pub fn of_items(items: &[String], syntax: GlobSyntax, roots: &[String]) -> Result<GlobSet> {
+        let mut rules = Vec::with_capacity(items.len());
+        for (index, item) in items.iter().enumerate() {
+            let rule = readable(item).and_then(|text| {
+                let (negated, body) = negation(&text);
+                Rule::new(&text, Body::Item(body), negated, syntax, roots)
+            });
+            rules.push(rule.map_err(|error| in_item("pattern", index, &error))?);
+        }
+        let keeps_by_default = !rules.is_empty() && rules.iter().all(|rule| rule.negated);
+        Ok(GlobSet { rules, dot: syntax.dot, keeps_by_default })
+    }
+
+    /// Compiles a list of items, as [`GlobSet::of_items`] does, to the set of all paths that none of them excludes. An
+    /// item excludes what a glob with a leading `!` excludes; `dir/**` excludes `dir` too.
+    ///
+    /// # Errors
+    /// Returns the errors of [`GlobSet::of_items`].
+    pub fn except(items: &[String], syntax: GlobSyntax, roots: &[String]) -> Result<GlobSet> {
+        let mut rules = Vec::with_capacity(items.len());
+        for (index, item) in items.iter().enumerate() {
+            let mut add = |text: &str| {
+                rules.push(Rule::new(text, Body::Item(text), true, syntax, roots)?);
+                Ok(())
+            };
+            let added = readable(item).and_then(|text| {
+                add(&text)?;
+                text.strip_suffix("/**").filter(|folder| !folder.is_empty()).map_or(Ok(()), add)
+            });
+            added.map_err(|error| in_item("ignore", index, &error))?;
+        }
+        Ok(GlobSet { rules, dot: syntax.dot, keeps_by_default: true })
     }
 
     /// Returns true if the path (relative to the root, with `/` separators) matches.
@@ -136,17 +178,18 @@ impl GlobSet {
 }
 
 impl Rule {
-    fn new(part: &str, syntax: GlobSyntax, roots: &[String]) -> Result<Rule> {
-        // `!(a|b)` is a closed group, not a negation.
-        let mark = part.strip_prefix('!').filter(|rest| !(rest.starts_with('(') && rest.contains(')')));
-        let (negated, body) = mark.map_or((false, part), |rest| (true, rest));
+    /// Parses the body of `part`, which is the whole glob with its mark.
+    fn new(part: &str, body: Body<'_>, negated: bool, syntax: GlobSyntax, roots: &[String]) -> Result<Rule> {
+        let (Body::Glob(body) | Body::Item(body), is_item) = (body, matches!(body, Body::Item(_)));
         if body.is_empty() {
             return Err(invalid(part, "nothing follows the `!`; write `\\!` to match an exclamation mark"));
         }
         // Before braces are expanded, because the path of the directory may contain braces too.
         let (given, absolute) = strip_root(body, roots).map_or((body, false), |rest| (rest, true));
         let mut rule = Rule { negated, folders_only: false, alternatives: Vec::new() };
-        for text in braces::expand(given).map_err(|why| invalid(part, why))? {
+        let any_depth = syntax.any_depth || negated;
+        let written = if is_item { braces::item(given) } else { Cow::Borrowed(given) };
+        for text in braces::expand(&written).map_err(|why| invalid(part, why))? {
             let mut text = text.as_str();
             if !absolute && is_absolute(text) && !roots.is_empty() {
                 text = strip_root(text, roots).ok_or_else(|| {
@@ -175,13 +218,15 @@ impl Rule {
             if pieces.iter().any(|piece| is_literal(piece, b"..")) {
                 return Err(invalid(part, "`..` leaves the searched folder; search the parent folder instead"));
             }
-            let any_depth = syntax.any_depth || negated;
             if any_depth && !from_root && pieces.len() == 1 {
                 pieces.insert(0, Piece::Deep);
             }
             if !pieces.is_empty() {
                 rule.alternatives.push(pieces);
             }
+        }
+        if is_item && given.contains(['[', '{', '(', '\\']) {
+            rule.alternatives.extend(spelled(given, any_depth && !absolute));
         }
         Ok(rule)
     }
@@ -200,6 +245,50 @@ impl Rule {
     fn names_one(&self, path: &[u8], dot: bool) -> bool {
         self.alternatives.iter().any(|pieces| pattern::matches_path(pieces, path, dot))
     }
+}
+
+/// A glob without its mark.
+#[derive(Clone, Copy)]
+enum Body<'a> {
+    /// Part of a text.
+    Glob(&'a str),
+    /// An item of a list.
+    Item(&'a str),
+}
+
+/// Separates the mark of a glob that excludes: returns true and the rest.
+fn negation(part: &str) -> (bool, &str) {
+    // `!(a|b)` is a closed group, not a negation.
+    let mark = part.strip_prefix('!').filter(|rest| !(rest.starts_with('(') && rest.contains(')')));
+    mark.map_or((false, part), |rest| (true, rest))
+}
+
+/// Returns an item of a list with `/` separators.
+fn readable(item: &str) -> Result<Cow<'_, str>> {
+    if item.is_empty() {
+        return Err(invalid(item, "it is empty; `*` matches every name"));
+    }
+    if item.len() > LONGEST {
+        return Err(too_long(item));
+    }
+    Ok(if cfg!(windows) { Cow::Owned(item.replace('\\', "/")) } else { Cow::Borrowed(item) })
+}
+
+/// Returns the pieces of the path that a glob spells; `None` if it is no path below the root.
+fn spelled(glob: &str, any_depth: bool) -> Option<Vec<Piece>> {
+    let names: Vec<&str> = glob.split('/').filter(|name| !name.is_empty() && *name != ".").collect();
+    if names.is_empty() || names.contains(&"..") {
+        return None;
+    }
+    let from_root = glob.starts_with('/') || glob.starts_with("./");
+    let deep = (any_depth && !from_root && names.len() == 1).then_some(Piece::Deep);
+    let names = names.into_iter().map(|name| Piece::Segment(pattern::Segment::literal(name.as_bytes())));
+    Some(deep.into_iter().chain(names).collect())
+}
+
+/// Returns the error of an item with its place in the list.
+fn in_item(list: &str, index: usize, error: &Error) -> Error {
+    Error::invalid(format!("{list}[{index}]: {}", error.message()))
 }
 
 /// Returns a Windows pattern with `/` separators. A `\` before a comma still escapes the comma, because no path needs a
@@ -241,6 +330,10 @@ fn bare_drive(glob: &str) -> Option<&str> {
 
 fn is_literal(piece: &Piece, name: &[u8]) -> bool {
     matches!(piece, Piece::Segment(segment) if matches!(&segment.form, Form::Literal(text) if **text == *name))
+}
+
+fn too_long(pattern: &str) -> Error {
+    invalid(pattern, format!("it is longer than {} KiB", LONGEST >> 10))
 }
 
 fn invalid(pattern: &str, why: impl std::fmt::Display) -> Error {

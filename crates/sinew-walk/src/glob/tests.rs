@@ -201,3 +201,97 @@ proptest::proptest! {
         proptest::prop_assert!(globs.is_match(name.as_bytes(), false));
     }
 }
+
+fn owned(items: &[&str]) -> Vec<String> {
+    items.iter().map(|item| (*item).to_string()).collect()
+}
+
+#[track_caller]
+fn items(items: &[&str], yes: &[&str], no: &[&str]) {
+    let syntax = GlobSyntax::default();
+    let globs = GlobSet::of_items(&owned(items), syntax, &[]).unwrap_or_else(|error| panic!("{error}"));
+    let others = GlobSet::except(&owned(items), syntax, &[]).unwrap_or_else(|error| panic!("{error}"));
+    let excludes = items.iter().all(|item| !item.starts_with('!') || item.starts_with("!("));
+    for (paths, expect) in [(yes, true), (no, false)] {
+        for path in paths {
+            assert_eq!(globs.is_match(path.as_bytes(), false), expect, "{items:?} on {path:?}");
+            if excludes {
+                assert_eq!(others.is_match(path.as_bytes(), false), !expect, "ignore {items:?} on {path:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn each_item_of_a_list_is_one_glob() {
+    items(&["a{b", "c"], &["a{b", "c", "x/a{b"], &["ab", "a", "a{b,c", "b"]);
+    items(&[" lead", "c"], &[" lead", "c"], &["lead"]);
+    items(&["a[b", "c]d"], &["a[b", "c]d"], &["ab", "a[b,c]d"]);
+    items(&["a\\", "c"], &["a\\", "c"], &["a", "a,c"]);
+    items(&["a,b", "{c,d}"], &["a,b", "c", "d"], &["a", "b", "{c,d"]);
+    items(&["{a,b", "x}"], &["{a,b", "x}"], &["a", "b", "x"]);
+    items(&["{a{b,c}d"], &["{abd", "{acd"], &["abd"]);
+    items(&["{a,{b}"], &["{a,{b}"], &["a", "{b}", "b"]);
+    items(&["*[", "?{"], &["x[", "y{"], &["x", "y"]);
+    items(&["{rule}", "{1..2}"], &["{rule}", "1", "2", "{1..2}"], &["rule", "3"]);
+    items(&["trail "], &["trail "], &["trail"]);
+    items(&["trail\\ ", "x[]"], &["trail ", "x[]"], &["trail", "trail\\", "x"]);
+    items(&["(a)?"], &["(a)b"], &["b", "a"]);
+    items(&["!(a|b)"], &["c", "!(a|b)"], &["a", "b"]);
+    items(&["*", "!{rule}", "!a{b"], &["rule", "ab"], &["{rule}", "a{b", "a{b/x"]);
+    items(&["!a"], &["b"], &["a", "a/b"]);
+    items(&["./[id]"], &["[id]", "i", "d"], &["x/[id]", "x/i"]);
+    items(&["**/*.rs", "sub/[id].ts"], &["a.rs", "x/a.rs", "sub/[id].ts", "sub/i.ts"], &["[id].ts", "x/sub/[id].ts"]);
+    let none = GlobSet::of_items(&[], GlobSyntax::default(), &[]).unwrap();
+    assert!(!none.is_match(b"a", false));
+}
+
+#[test]
+fn an_item_excludes_directories_with_all_below() {
+    let except =
+        |items: &[&str]| GlobSet::except(&owned(items), GlobSyntax { any_depth: false, dot: true }, &[]).unwrap();
+    let set = except(&["src/**", "docs/**/*.md", ".*"]);
+    for (path, is_left) in [
+        ("src", false),
+        ("src/a", false),
+        ("docs", true),
+        ("docs/a/b.md", false),
+        (".git/x", false),
+        ("x/.y", false),
+        ("lib/a", true),
+    ] {
+        assert_eq!(set.is_match(path.as_bytes(), false), is_left, "{path}");
+    }
+    assert!(except(&["a/"]).is_match(b"a", false));
+    assert!(!except(&["a/"]).is_match(b"a", true));
+    assert!(except(&[]).is_match(b"a", false));
+}
+
+#[test]
+fn absolute_items_begin_with_a_root_of_any_name() {
+    for root in ["/r/a{b}", "/r/{a,b}", "/r/a[b", "/r/a,b"] {
+        let item =
+            |rest: &str| GlobSet::of_items(&[format!("{root}/{rest}")], GlobSyntax::default(), &[root.to_string()]);
+        assert!(item("*.ts").unwrap().is_match(b"c.ts", false), "{root}");
+        assert!(!item("*.ts").unwrap().is_match(b"sub/c.ts", false), "{root}");
+        assert!(item("[id].ts").unwrap().is_match(b"[id].ts", false), "{root}");
+        let outside = GlobSet::except(&owned(&["x", "/r/c"]), GlobSyntax::default(), &[root.to_string()]).unwrap_err();
+        assert!(outside.message().starts_with("ignore[1]: invalid pattern \"/r/c\": it lies outside"), "{outside}");
+    }
+}
+
+#[test]
+fn an_error_names_the_item() {
+    let syntax = GlobSyntax::default();
+    let message = |list: Result<GlobSet>| list.map(drop).unwrap_err().message().to_string();
+    let empty = r#": invalid pattern "": it is empty; `*` matches every name"#;
+    assert_eq!(message(GlobSet::of_items(&owned(&["a", ""]), syntax, &[])), format!("pattern[1]{empty}"));
+    assert_eq!(message(GlobSet::except(&owned(&["a", "b", ""]), syntax, &[])), format!("ignore[2]{empty}"));
+    let group = message(GlobSet::except(&owned(&["@(a/b)"]), syntax, &[]));
+    assert!(group.starts_with(r#"ignore[0]: invalid pattern "@(a/b)": a group"#), "{group}");
+    let long = "x".repeat(LONGEST + 1);
+    assert!(message(GlobSet::of_items(&[long], syntax, &[])).ends_with("it is longer than 16 KiB"));
+    // The limit is one for each item.
+    let many: Vec<String> = (0..10_000).map(|number| format!("file-{number}.txt")).collect();
+    assert!(GlobSet::of_items(&many, syntax, &[]).unwrap().is_match(b"x/file-9999.txt", false));
+}

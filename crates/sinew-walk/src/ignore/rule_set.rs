@@ -1,7 +1,8 @@
 //! Selects the rules of a file that are tried on a path.
 //!
-//! A rule is tried only if the path has a text that the rule contains: the last name, its extension, the whole path, or
-//! a run of letters. All runs are searched at once, so that the time hardly depends on the number of rules.
+//! A rule is tried only if the path has a text that the rule contains: the last name, its extension, the whole path, a
+//! run of letters, or the first or last byte of the name. All runs are searched at once, so that the time hardly depends
+//! on the number of rules.
 
 use std::collections::HashMap;
 
@@ -12,6 +13,8 @@ use crate::pattern::{Form, Piece, Segment};
 
 /// Rules up to this number are tried one by one, because that is faster than a search.
 const FEW: usize = 16;
+/// A rule whose first or last byte can be one of more than this number is not found by it.
+const MOST_BYTES: usize = 64;
 
 /// The indices of rules, ascending.
 type Indices = Vec<u32>;
@@ -24,8 +27,13 @@ pub(super) struct RuleSet {
     by_extension: HashMap<Box<[u8]>, Indices>,
     in_name: Option<Runs>,
     in_path: Option<Runs>,
+    by_first: ByByte,
+    by_last: ByByte,
     rest: Indices,
 }
+
+/// The rules by a byte; empty without rules.
+type ByByte = Vec<Indices>;
 
 /// Runs of letters, and the rules that contain each.
 #[derive(Debug)]
@@ -47,6 +55,7 @@ impl RuleSet {
         if set.rest.len() > FEW {
             take(&mut many, &mut set.rest);
         }
+        many.sort_unstable();
         set.search(rules, many);
         set
     }
@@ -66,7 +75,8 @@ impl RuleSet {
         }
     }
 
-    /// Finds these rules by the run that the fewest of them share; of equally rare ones, by the longest.
+    /// Finds these rules (in ascending order) by the run that the fewest of them share; of equally rare ones, by the
+    /// longest. A rule without a rare run is found by the first or last byte of the name.
     fn search(&mut self, rules: &[Rule], indices: Indices) {
         let runs: Vec<_> = indices.iter().map(|index| runs_of(&rules[*index as usize])).collect();
         let mut uses: HashMap<(bool, &[u8]), usize> = HashMap::new();
@@ -77,6 +87,10 @@ impl RuleSet {
         for (index, runs) in indices.iter().zip(&runs) {
             let rarest =
                 runs.iter().min_by_key(|run| (uses[&(run.0, &run.1[..])], std::cmp::Reverse(run.1.len()), !run.0));
+            let is_rare = rarest.is_some_and(|run| uses[&(run.0, &run.1[..])] <= FEW);
+            if !is_rare && self.find_by_byte(&rules[*index as usize], *index) {
+                continue;
+            }
             match rarest {
                 Some((in_name, run)) => chosen[usize::from(*in_name)].entry(run.clone()).or_default().push(*index),
                 None => self.rest.push(*index),
@@ -85,6 +99,24 @@ impl RuleSet {
         let [in_path, in_name] = chosen.map(|runs| Runs::new(runs, &mut self.rest));
         (self.in_path, self.in_name) = (in_path, in_name);
         self.rest.sort_unstable();
+    }
+
+    /// Adds a rule by the first or last byte of the name, whichever has fewer choices. Returns false if both have many.
+    fn find_by_byte(&mut self, rule: &Rule, index: u32) -> bool {
+        let edges = |name: &Segment| [false, true].map(|last| (last, name.edge(last)));
+        let edges = last_segment(rule).map(edges).into_iter().flatten();
+        let edges = edges.filter_map(|(last, bytes)| Some((last, bytes?)));
+        let Some((last, bytes)) =
+            edges.min_by_key(|(_, bytes)| bytes.len()).filter(|(_, bytes)| bytes.len() <= MOST_BYTES)
+        else {
+            return false;
+        };
+        let lists = if last { &mut self.by_last } else { &mut self.by_first };
+        lists.resize(usize::from(u8::MAX) + 1, Indices::new());
+        for byte in bytes {
+            lists[usize::from(byte)].push(index);
+        }
+        true
     }
 
     /// Calls `each` with the lists of rules to try on a path.
@@ -99,6 +131,11 @@ impl RuleSet {
             }
         }
         each(&self.rest);
+        for (lists, byte) in [(&self.by_first, name.first()), (&self.by_last, name.last())] {
+            if let Some(list) = byte.and_then(|byte| lists.get(usize::from(*byte))) {
+                each(list);
+            }
+        }
         for (runs, text) in [(&self.in_name, name), (&self.in_path, path)] {
             let Some(runs) = runs else { continue };
             for run in runs.search.find_overlapping_iter(text) {

@@ -108,12 +108,44 @@ fn tries_few_of_many_rules() {
     }
 }
 
+#[test]
+fn many_rules_of_several_shapes_keep_their_order() {
+    let lines = |line: &str| format!("{line}\n").repeat(20);
+    check(&[lines("*.log*"), lines("!*.log")].concat(), &["a.log1"], &["a.log"]);
+    check(&[lines("!*.log"), lines("*.log*")].concat(), &["a.log1", "a.log"], &[]);
+    check(&[lines("*[ab]"), lines("!a[ab]*"), lines("c*[b]")].concat(), &["xa", "cb"], &["ab", "ax"]);
+}
+
+/// Rules whose runs of letters are missing or common.
+#[test]
+fn few_of_many_rules_with_classes_are_tried() {
+    use std::fmt::Write as _;
+    let mut text = String::new();
+    for number in 0..1_000_u32 {
+        let letter = |shift: u32| char::from(b'a' + u8::try_from(number / shift % 26).unwrap());
+        let (one, two) = (letter(1), letter(26));
+        writeln!(text, "[{one}{}][{two}{}][xX]*", one.to_ascii_uppercase(), two.to_ascii_uppercase()).unwrap();
+        writeln!(text, "*e?[{one}-z]*[{}]", number % 10).unwrap();
+    }
+    let rules = Rules::parse(text.as_bytes()).unwrap();
+    for (path, ignored) in
+        [("src/main.rs", false), ("x/bAX1", true), ("x/bAY1", false), ("theater7", true), ("theater", false)]
+    {
+        let name = path.rsplit('/').next().unwrap();
+        let mut tried = 0;
+        rules.set_for_tests().candidates(path.as_bytes(), name.as_bytes(), |list| tried += list.len());
+        assert!(tried <= 160, "{path}: {tried} rules");
+        let verdict = rules.verdict(path.as_bytes(), name.as_bytes(), false);
+        assert_eq!(verdict == Some(Verdict::Ignore), ignored, "{path}");
+    }
+}
+
 proptest::proptest! {
     #![proptest_config(proptest::prelude::ProptestConfig::with_cases(200))]
 
     #[test]
     fn the_tables_find_the_same_rule_as_trying_each(
-        lines in proptest::collection::vec("!?(\\*\\*/|/)?([ab.*?-]{1,5}|a\\[ab\\]b?)(/[ab.*-]{1,4}){0,2}/?", 1..80),
+        lines in proptest::collection::vec("!?(\\*\\*/|/)?([ab.*?-]{1,5}|a\\[ab\\]b?|\\[.a\\]\\*b?|a?\\*\\[!b\\])(/[ab.*-]{1,4}){0,2}/?", 1..160),
         paths in proptest::collection::vec("[ab.-]{1,5}(/[ab.-]{1,4}){0,2}", 1..20),
         is_dir: bool,
     ) {
