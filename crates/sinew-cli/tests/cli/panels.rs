@@ -404,11 +404,11 @@ fn the_conversation_of_a_subagent_is_shown_as_it_grows() {
     terminal.send("be quick\r");
     terminal.until_shown("Subagents of this session");
     terminal.send("\r");
-    terminal.until(|rows| has(rows, "the work of One") && has(rows, "first"));
+    terminal.until(|rows| has(rows, "› the work of One") && has(rows, "● bash read -r line < ../first"));
     std::fs::write(first, "the first line\n").unwrap();
-    terminal.until(|rows| has(rows, "the first line") && has(rows, "be quick"));
+    terminal.until(|rows| has(rows, "  the first line") && has(rows, "› be quick"));
     std::fs::write(second, "the second line\n").unwrap();
-    terminal.until(|rows| has(rows, "the second line") && has(rows, "from One"));
+    terminal.until(|rows| has(rows, "  the second line") && has(rows, "● submit_result"));
     terminal.send("q");
     terminal.until(|rows| has(rows, "It is done.") && has(rows, "ready"));
     enter(&mut terminal, "/tasks");
@@ -417,7 +417,7 @@ fn the_conversation_of_a_subagent_is_shown_as_it_grows() {
     terminal.until_shown("One is completed already");
     // The conversation of an agent that has ended is read from its file.
     terminal.send("\r");
-    terminal.until(|rows| has(rows, "the second line") && has(rows, "from One"));
+    terminal.until(|rows| has(rows, "  the second line") && has(rows, "● submit_result"));
     terminal.send("q");
     terminal.until(|rows| has(rows, "It is done."));
     left(terminal);
@@ -428,14 +428,14 @@ fn jumping_to_a_character_works_in_both_directions() {
     let stage = Stage::scripted(&[text("ok")]);
     let mut terminal = start(&stage);
     terminal.send("one two three\x01\x1d");
-    terminal.until(|rows| has(rows, "to which character?"));
+    terminal.until(|rows| has(rows, "jump to which character?"));
     terminal.send("tX");
     terminal.until(|rows| has(rows, "› one Xtwo three"));
     terminal.send("\x1dz");
     terminal.until_shown("there is no z after");
     // ctrl+alt+] in Kitty's keyboard protocol.
     terminal.send("\x1b[93;7u");
-    terminal.until(|rows| has(rows, "to which character?"));
+    terminal.until(|rows| has(rows, "jump to which character?"));
     terminal.send("nY");
     terminal.until(|rows| has(rows, "› oYne Xtwo three"));
     terminal.send("\x03");

@@ -107,7 +107,7 @@ fn nothing_runs_with_a_file_of_secrets_that_is_invalid() {
     let entry = r#"{"type": "plain", "content": "cust-12345678"}"#;
     for (text, fault) in [
         (format!("[{entry}, {{\"type\": \"odd\"}}]"), "secrets.json: [1]: expected type, content"),
-        (format!("[{entry}"), "secrets.json:1:48: not JSON"),
+        (format!("[{entry}"), "secrets.json:1:46: not JSON"),
         (entry.to_string(), "secrets.json: expected a list of entries"),
     ] {
         let server = curious();
