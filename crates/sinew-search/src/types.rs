@@ -87,8 +87,8 @@ mod tests {
         proposes("tsx", "similar types: ts");
         proposes("pyton", "similar types: python");
         proposes("javascript", "similar types: java");
-        proposes("", "see rg --type-list");
-        proposes("zzzzzzzzzz", "see rg --type-list");
-        proposes(&"x".repeat(100_000), "see rg --type-list");
+        proposes("", "run rg --type-list");
+        proposes("zzzzzzzzzz", "run rg --type-list");
+        proposes(&"x".repeat(100_000), "run rg --type-list");
     }
 }

@@ -47,7 +47,7 @@ test("a list may be longer than a text, and an error names the item", () => {
   for (const [options, message] of [
     [{ ignore: ["a", ""] }, 'globSync: ignore[1]: invalid pattern "": it is empty; `*` matches every name'],
     [{ pattern: ["a", ""] }, 'globSync: pattern[1]: invalid pattern "": it is empty; `*` matches every name'],
-    [{ pattern: ["@(a/b)"] }, 'globSync: pattern[0]: invalid pattern "@(a/b)": a group such as `@(a|b)` stands for one name; write `{a/b,c}` for paths'],
+    [{ pattern: ["@(a/b)"] }, 'globSync: pattern[0]: invalid pattern "@(a/b)": a group such as `@(a|b)` cannot contain `/`; write `{a/b,c}` for paths'],
   ]) {
     assert.throws(() => find(options), (error) => error.code === "ERR_INVALID_ARG_VALUE" && error.message.replace(/^glob:/, "globSync:") === message, message);
   }
