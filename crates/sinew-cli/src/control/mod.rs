@@ -87,7 +87,7 @@ pub(crate) struct Control {
     attendant: Mutex<Option<JoinHandle<()>>>,
     subagents: Subagents,
     /// The findings of the last review.
-    last_review: Mutex<Vec<review::Finding>>,
+    last_review: Mutex<Vec<review::finding::Finding>>,
 }
 
 impl Control {

@@ -3,93 +3,22 @@
 //! | module | contains |
 //! |---|---|
 //! | `change` | finds the change: of the working directory, since a branch, of a range, or in a patch file |
+//! | `finding` | what a review has found |
 
 mod change;
+pub(super) mod finding;
 
-use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use sinew_agent::subagent::{ChildResult, ChildState, StartRequest, TaskItem};
 
 use super::{Control, ControlError};
 use change::Change;
+pub(crate) use finding::{Finding, Review};
 
 /// The agent that reviews.
 const AGENT: &str = "reviewer";
 /// The id of the subagent; later reviews of a session have a number after it.
 const ID: &str = "Review";
-
-/// What a review has found.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Review {
-    /// The assessment of the whole change, in a few sentences.
-    pub(crate) summary: String,
-    /// The faults, most severe first.
-    pub(crate) findings: Vec<Finding>,
-}
-
-/// A fault in a change.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Finding {
-    /// The path below the working directory.
-    pub(crate) file: String,
-    /// The line, or the first and the last one: `12` or `12-15`.
-    pub(crate) lines: String,
-    pub(crate) severity: Severity,
-    /// What is wrong, in one sentence.
-    pub(crate) claim: String,
-    /// What the reviewer has read or run that shows it.
-    pub(crate) evidence: String,
-}
-
-/// How much a fault matters.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum Severity {
-    High,
-    Medium,
-    Low,
-}
-
-impl Severity {
-    fn as_str(self) -> &'static str {
-        match self {
-            Severity::High => "high",
-            Severity::Medium => "medium",
-            Severity::Low => "low",
-        }
-    }
-}
-
-impl Finding {
-    /// Returns the file and the lines.
-    pub(crate) fn location(&self) -> String {
-        format!("{}:{}", self.file, self.lines)
-    }
-
-    /// Returns a prompt that asks for a correction.
-    pub(crate) fn prompt(&self) -> String {
-        format!("Fix {}: {}", self.location(), self.claim)
-    }
-
-    /// Returns the severity and the claim.
-    pub(crate) fn claim(&self) -> String {
-        format!("{} · {}", self.severity.as_str(), self.claim)
-    }
-}
-
-impl Review {
-    /// Formats the review for people and for the model.
-    pub(crate) fn text(&self) -> String {
-        let mut text = self.summary.trim().to_string();
-        if self.findings.is_empty() {
-            return format!("{text}\n\nNo findings.").trim_start().to_string();
-        }
-        for finding in &self.findings {
-            text.push_str(&format!("\n\n{} · {}\n{}", finding.location(), finding.claim(), finding.evidence.trim()));
-        }
-        text.trim_start().to_string()
-    }
-}
 
 /// Returns the JSON Schema of [`Review`].
 fn schema() -> Value {
@@ -158,27 +87,4 @@ impl Control {
 fn unfinished(result: &ChildResult) -> String {
     let reason = result.error.as_ref().map(|error| format!(": {error}")).unwrap_or_default();
     format!("/review: the reviewer is {}{reason}", result.state.as_str())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_review_lists_each_finding_with_its_evidence() {
-        let finding = |severity| Finding {
-            file: "src/a.rs".into(),
-            lines: "3-4".into(),
-            severity,
-            claim: "it divides by zero".into(),
-            evidence: "`n` can be 0\n".into(),
-        };
-        let review = Review { summary: "Two faults.\n".into(), findings: vec![finding(Severity::High)] };
-        assert_eq!(review.text(), "Two faults.\n\nsrc/a.rs:3-4 · high · it divides by zero\n`n` can be 0");
-        let review = Review { summary: "It is fine.".into(), findings: Vec::new() };
-        assert_eq!(review.text(), "It is fine.\n\nNo findings.");
-        let value = serde_json::to_value(finding(Severity::Low)).unwrap();
-        assert_eq!(value["severity"], "low");
-        assert!(Severity::High < Severity::Medium && Severity::Medium < Severity::Low);
-    }
 }

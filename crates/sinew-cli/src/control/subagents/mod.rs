@@ -161,6 +161,14 @@ impl Child {
         }
     }
 
+    /// Ends the forwarding of its events, after those that have occurred.
+    async fn end_forwarding(&self) {
+        let forwarding = self.forwarding.lock().take();
+        if let Some(forwarding) = forwarding {
+            forwarding.end().await;
+        }
+    }
+
     /// Returns the last line that it wrote, while it works.
     fn last_line(&self) -> Option<String> {
         let text = self.open.lock().upgrade()?.agent.last_text().ok()??;

@@ -1,13 +1,16 @@
 //! Lets a person or a client list children, write to them, and end them.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
-use sinew_agent::agent::{Delivery, Stop};
+use sinew_agent::agent::{Delivery, Snapshots, Stop};
 use sinew_agent::subagent::{AgentSource, ChildState, usage};
 use sinew_llm::message::{LlmMessage, Usage};
 
 use super::super::{Control, ControlError};
+use super::follow::{ChildConversation, Forwarding};
 use super::{Child, Figures};
+use crate::app::OpenSession;
 
 /// The number of lines that `/tasks ID` shows.
 const LAST_LINES: usize = 20;
@@ -96,6 +99,48 @@ impl Control {
         }
         child.cancel.cancel();
         Ok(())
+    }
+
+    /// Adds the turns, messages and tool calls of children to the events of the session, or stops that.
+    pub(crate) async fn show_child_events(&self, enabled: bool) {
+        self.subagents.shows_events.store(enabled, Ordering::Relaxed);
+        let children = self.subagents.children.lock().clone();
+        for child in children {
+            let open = child.open.lock().upgrade();
+            match open {
+                Some(open) if enabled => self.forward_events(&child, &open, &self.session()),
+                _ => child.end_forwarding().await,
+            }
+        }
+    }
+
+    /// Passes the events of a child on if they are wanted.
+    pub(super) fn forward_events(&self, child: &Child, open: &OpenSession, root: &Arc<OpenSession>) {
+        if !self.subagents.shows_events.load(Ordering::Relaxed) {
+            return;
+        }
+        let snapshots = self.view.as_ref().map_or(Snapshots::Unread, |view| view.snapshots());
+        let mut forwarding = child.forwarding.lock();
+        if forwarding.is_none() {
+            *forwarding =
+                Some(Forwarding::begin(child.id().to_string(), open.agent.subscribe(snapshots), Arc::clone(root)));
+        }
+    }
+
+    /// Returns the conversation of a child of the current session.
+    ///
+    /// # Errors
+    /// Returns an error if there is no such child, it has not started, or its file cannot be read.
+    pub(crate) fn child_conversation(&self, id: &str) -> Result<ChildConversation, ControlError> {
+        let child = self.child(id)?;
+        if let Some(open) = child.open.lock().upgrade() {
+            return Ok(ChildConversation::Open(open));
+        }
+        let file = self.app.store.child_file(&self.session().agent.session(), child.id());
+        let file = file.filter(|file| file.is_file());
+        let file =
+            file.ok_or_else(|| format!("{} has no conversation: it is {}", child.id(), child.state().as_str()))?;
+        Ok(ChildConversation::Saved(Box::new(self.app.store.view(&file)?)))
     }
 
     pub(super) fn child(&self, id: &str) -> Result<Arc<Child>, ControlError> {
