@@ -35,7 +35,7 @@ export async function evaluate(body, script, { width = 1280, height = 900, serve
 const report = (value) => { const result = document.createElement("pre"); result.id = "result"; result.textContent = encodeURIComponent(JSON.stringify(value)); document.body.append(result); };
 try { report({ value: await (async () => { ${script} })() }); } catch (error) { report({ error: String(error.stack ?? error) }); }
 </script>`);
-    // Virtual time goes on until the page has nothing left to do.
+    // Virtual time continues until the page has nothing left to do.
     const dom = await chromium(["--virtual-time-budget=60000", `--window-size=${width},${height}`, "--dump-dom", served ? `${served.address}/${basename(folder)}/page.html` : pathToFileURL(page).href]);
     const found = /<pre id="result">([^<]*)<\/pre>/.exec(dom)?.[1];
     if (!found) throw new Error(`the page reported nothing:\n${dom.slice(0, 2000)}`);

@@ -118,7 +118,7 @@ impl UnstampedRules {
 
     /// Turns the rule that ignores everything into a comment, or back.
     fn turn(&self) {
-        // SAFETY: the byte lies in the mapping, which nobody else uses.
+        // SAFETY: the byte is in the mapping, which nobody else uses.
         unsafe { self.rule.write_volatile(if self.rule.read_volatile() == b'*' { b'#' } else { b'*' }) };
     }
 }

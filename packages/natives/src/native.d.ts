@@ -1054,7 +1054,7 @@ export declare function htmlNodes(html: string): HtmlNodes
 /** Converts a page to Markdown. The page is passed as UTF-16 and converted to UTF-8 on the pool. */
 export declare function htmlToMarkdown(html: string, options: HtmlRequest, abort?: Abort): Promise<string>
 
-/** Removes cached scans: all, or those whose root contains the path or lies below it. */
+/** Removes cached scans: all, or those whose root contains the path or is below it. */
 export declare function invalidateFsScanCache(path?: string | undefined | null): void
 
 /** Returns the names of keys that are not characters; `parseKey` returns their index plus 0x110000. */

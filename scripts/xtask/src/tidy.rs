@@ -1,13 +1,15 @@
 //! Checks what no compiler checks: that imports match the table in `ARCHITECTURE.md`, the size of files, that a crate
 //! uses each dependency of the workspace, that the modules of a crate have no cycles, that libraries have no global
-//! state, that code above the tools names no tool, that keys are written as text only in the modules of keys, and that
-//! no dependency is compiled twice because of features that only tests need.
+//! state, that code above the tools names no tool, that keys are written as text only in the modules of keys, that
+//! comments are plain English and tests are named for their behavior, and that no dependency is compiled twice because of
+//! features that only tests need.
 
 mod features;
 mod keys;
 mod modules;
 mod source;
 mod tool_names;
+mod words;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -40,6 +42,7 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
     example(&read("native/src/README.md")?, &read("native/src/glob.rs")?, &mut faults);
     let files = files(root)?;
     sizes(&files, &mut faults);
+    words::check(&files, &mut faults);
     let excusable = [structure(&files), tool_names::find(&files), keys::check(&files)].concat();
     allowed(excusable, &read("scripts/xtask/allowed.txt")?, &mut faults);
     if faults.is_empty() { Ok(()) } else { Err(format!("not tidy:\n  {}", faults.join("\n  "))) }
@@ -80,7 +83,7 @@ fn layers(table: &BTreeMap<String, Row>, packages: &[Value], faults: &mut Vec<St
     let name_of = |package: &Value| package["name"].as_str().unwrap_or_default().to_string();
     let names: BTreeSet<String> = packages.iter().map(name_of).filter(|name| name.starts_with("sinew")).collect();
     for row in table.keys().filter(|row| !names.contains(*row)) {
-        faults.push(format!("ARCHITECTURE.md lists {row}, which is no crate"));
+        faults.push(format!("ARCHITECTURE.md lists {row}, which is not a crate"));
     }
     for package in packages {
         let name = name_of(package);
@@ -158,7 +161,7 @@ fn sizes(files: &[(String, String)], faults: &mut Vec<String>) {
         let lines = text.lines().count();
         let most = if path.starts_with("native/src/") { LONGEST_BINDING } else { LONGEST };
         if lines > most && !path.ends_with(".d.ts") {
-            faults.push(format!("{path} has {lines} lines, more than {most}: which two things live in one room?"));
+            faults.push(format!("{path} has {lines} lines, more than {most}: split it by topic"));
         }
     }
 }
@@ -285,7 +288,7 @@ mod tests {
         check(&with(1, &["tokio", "napi"]), &["sinew-walk may not import tokio", "only native/ knows N-API"]);
         check(&with(3, &["sinew"]), &["sinew-llm may not import sinew:"]);
         check(&with(4, &["sinew-base"]), &["xtask may not import sinew-base"]);
-        check(&all[1..], &["lists sinew-base, which is no crate"]);
+        check(&all[1..], &["lists sinew-base, which is not a crate"]);
         check(&[&all[..], &[("sinew-new", &[])]].concat(), &["sinew-new is missing in the table"]);
     }
 

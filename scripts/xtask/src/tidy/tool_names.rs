@@ -1,5 +1,5 @@
 //! Names of built-in tools outside of the tools' own modules. A tool describes itself (`sinew_tools::semantics`): code that
-//! asks for a name instead misses the next tool, and goes on matching one that was renamed.
+//! asks for a name instead misses the next tool, and still matches one that was renamed.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ pub(super) fn find(files: &[(String, String)]) -> Vec<Excusable> {
     let mut found = BTreeSet::new();
     for (path, text) in files.iter().filter(|(path, _)| is_above(path)) {
         let kept = without_tests(&code(text)).0;
-        // What is for tests alone stands at the end of a file.
+        // Code that only tests use is at the end of a file.
         let lines = kept.trim_end().lines().count();
         for line in text.lines().take(lines).filter(|line| !line.trim_start().starts_with("//")) {
             found.extend(
