@@ -22,7 +22,7 @@ use super::once::OnceFlag;
 use super::outside_work::OutsideWork;
 use super::settings::{AgentSettings, LiveSettings, TurnSettings};
 use super::stats::CountedEntries;
-use crate::core::{Queues, Toolset, tell_event};
+use crate::core::{Queues, Sink, Toolset, tell_event};
 use crate::event::Event;
 use crate::extension::{Context, Extension};
 use crate::resource::stream::StreamRules;
@@ -301,6 +301,12 @@ impl AgentSession {
     /// Returns the facts of the session for extensions, with the token `cancel`.
     pub(super) fn extension_context(&self, cancel: CancellationToken) -> Context {
         Context { cancel, ..self.context.clone() }
+    }
+
+    /// Sends an event to all subscribers, but not to the extensions.
+    pub async fn publish(&self, event: Event) {
+        let cancel = self.token();
+        self.event_bus.until(&cancel).emit(event).await;
     }
 
     /// Sends an event to the extensions and all subscribers.

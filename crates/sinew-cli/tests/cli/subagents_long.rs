@@ -82,6 +82,8 @@ fn the_events_of_a_child_are_in_the_stream_for_a_client_that_asks() {
         submits("One", "from One"),
         submits("Two", "from Two"),
     ]);
+    let counts = json!({"event": "turn_end", "command": "echo turn >> ../turns", "shell": true});
+    stage.write("home/agent/hooks.json", &json!({"hooks": [counts]}).to_string());
     let mut client = Client::scripted(&stage, &[]);
     let refused = client.fails("set_subagent_events", json!({"enabled": 1}));
     assert!(refused.starts_with("set_subagent_events: "), "{refused}");
@@ -106,6 +108,8 @@ fn the_events_of_a_child_are_in_the_stream_for_a_client_that_asks() {
     let of_one = |frame: &&Value| frame["subagentId"] == "One";
     assert_eq!(client.seen[start..end].iter().filter(of_one).count(), seen.len());
     assert_eq!(client.end().code, Some(0));
+    // Hooks see each turn once: three of the session, two of One and one of Two.
+    assert_eq!(std::fs::read_to_string(stage.path("turns")).unwrap().lines().count(), 6);
 }
 
 #[test]

@@ -42,7 +42,8 @@ async fn forward(child: String, mut events: Subscriber, root: Arc<OpenSession>, 
         };
         let Some(event) = event else { return };
         if event.is_step() {
-            root.agent.emit(Event::OfSubagent { subagent_id: child.clone(), event }).await;
+            // The child's own session has told the extensions.
+            root.agent.publish(Event::OfSubagent { subagent_id: child.clone(), event }).await;
         }
     }
 }
