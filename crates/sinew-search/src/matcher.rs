@@ -159,7 +159,7 @@ impl PatternMatcher {
         let (what, longest) = match (given_up, matcher.multiline) {
             (0, _) => return None,
             (_, false) => (format!("some lines of {name} were not searched ({given_up})"), LONGEST_LINE),
-            (_, true) => (format!("{name} was not searched to its end"), LONGEST_TEXT),
+            (_, true) => (format!("{name} was not searched completely"), LONGEST_TEXT),
         };
         let longest = longest >> 10;
         let why = "look-around and backreferences are only tried on up to";
@@ -310,7 +310,7 @@ mod tests {
         let whole = matcher("(?<=a)b", true);
         assert_eq!(whole.find(&b"ab\n".repeat(LONGEST_TEXT)).unwrap(), None);
         let omission = whole.take_omission("x").unwrap();
-        assert!(omission.starts_with("x was not searched to its end: "), "{omission}");
+        assert!(omission.starts_with("x was not searched completely: "), "{omission}");
     }
 
     #[test]
