@@ -139,7 +139,7 @@ flow("a call allowed for the session is asked about once", [REPEAT, call("bash",
 flow("a thread that is dropped is there when it is loaded again", [REPEAT, answer("Hello.")], async ({ prompt, request, sessionId, cwd, updates }) => {
   assert.equal(await prompt("hi"), "end_turn");
   await request("session/close", { sessionId });
-  await refused(request("session/prompt", { sessionId, prompt: text("?") }), -32602, /is open/);
+  await refused(request("session/prompt", { sessionId, prompt: text("?") }), -32602, /is not open/);
   const before = updates.length;
   await request("session/load", { sessionId, cwd, mcpServers: [] });
   assert.equal(said(updates.slice(before)), "Hello.");
