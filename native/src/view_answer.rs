@@ -35,7 +35,7 @@ impl ViewFacts {
     }
 }
 
-/// What `apply` leaves in the view.
+/// The changes that `apply` leaves in the view.
 #[napi(object)]
 pub struct RemainderAnswer {
     pub ignored: Buffer,

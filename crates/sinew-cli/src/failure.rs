@@ -9,6 +9,13 @@ pub(crate) struct Failure {
     pub(crate) needs_model: bool,
 }
 
+/// Lists the names that an error suggests, or says that there are none.
+pub(crate) fn known_names<Name: AsRef<str>>(names: impl IntoIterator<Item = Name>) -> String {
+    let names: Vec<Name> = names.into_iter().collect();
+    let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
+    if names.is_empty() { "there are none".into() } else { names.join(", ") }
+}
+
 impl Failure {
     /// Creates a failure for an error at run time.
     pub(crate) fn failed(message: impl Into<String>) -> Failure {

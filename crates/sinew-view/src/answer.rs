@@ -49,7 +49,7 @@ pub struct Change {
     pub is_binary: bool,
 }
 
-/// What a hand-back leaves in the view.
+/// The changes that a hand-back leaves in the view.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Remainder {
     /// The new entries that ignore rules exclude; a directory stands for everything below it. At most 1,000.

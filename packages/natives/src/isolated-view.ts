@@ -69,7 +69,7 @@ export interface ViewCommit {
   subject: string;
 }
 
-/** What `apply` leaves in the view. */
+/** The changes that `apply` leaves in the view. */
 export interface ViewRemainder {
   /** New entries that ignore rules exclude; a directory stands for everything below it. At most 1,000. */
   ignored: EntryPath[];

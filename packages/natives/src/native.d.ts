@@ -550,7 +550,7 @@ export interface PtyTerminal {
   name: string
 }
 
-/** What `apply` leaves in the view. */
+/** The changes that `apply` leaves in the view. */
 export interface RemainderAnswer {
   ignored: Buffer
   ignoredEnds: Array<number>

@@ -49,6 +49,12 @@ impl ChildState {
         }
     }
 
+    /// Returns true for a child that has not ended.
+    #[must_use]
+    pub fn is_at_work(self) -> bool {
+        matches!(self, ChildState::Queued | ChildState::Running | ChildState::Asking)
+    }
+
     /// Returns the word for people and models.
     #[must_use]
     pub fn as_str(self) -> &'static str {

@@ -17,7 +17,7 @@ use sinew_tools::{Host, Requester};
 use super::tools::{Selection, enforces_writes, may_plan, with_servers};
 use super::workplace::Workplace;
 use super::{App, OpenSession, conversation, record};
-use crate::failure::Failure;
+use crate::failure::{Failure, known_names};
 use crate::models::Choice;
 
 /// The rights of a child.
@@ -201,8 +201,7 @@ impl App {
         let texts = names.filter(|name| seen.insert(*name)).map(|name| match loaded.resources.skill(name) {
             Some(skill) => skill.prompt(""),
             None => {
-                let known: Vec<&str> = loaded.resources.skills.iter().map(|skill| skill.name.as_str()).collect();
-                let known = if known.is_empty() { "there are none".to_string() } else { known.join(", ") };
+                let known = known_names(loaded.resources.skills.iter().map(|skill| &skill.name));
                 Err(format!("agent {agent}: unknown skill {name:?}; known: {known}"))
             }
         });
@@ -217,7 +216,7 @@ impl App {
         let known = self.mcp.names();
         let mut wanted = definition.mcp.iter().flatten();
         let Some(name) = wanted.find(|name| !known.contains(name)) else { return Ok(()) };
-        let known = if known.is_empty() { "there are none".to_string() } else { known.join(", ") };
+        let known = known_names(known);
         Err(Failure::failed(format!("agent {}: unknown MCP server {name:?}; known: {known}", definition.name)))
     }
 

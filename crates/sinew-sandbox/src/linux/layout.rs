@@ -52,10 +52,11 @@ impl Layout {
         }
         if is_first || rules.globs().next().is_some() {
             let roots: &[PathBuf] = if rules.protects_repositories { &rules.roots } else { &[] };
+            let hidden = rules.hiding_globs();
             repositories.clear();
             for (reason, path) in scan.matches(roots) {
                 match reason {
-                    Match::Glob(number) if number < rules.hiding_globs() => layout.hide(&path),
+                    Match::Glob(number) if number < hidden => layout.hide(&path),
                     Match::Glob(_) => {
                         layout.known.extend(identity(&path));
                         layout.protect(&path, rules);
@@ -127,11 +128,12 @@ impl Layout {
     /// Returns the paths that match a glob of write-protected paths now, but did not match one when this layout was
     /// computed. A file that was moved is not new. Parents precede their contents.
     pub(super) fn new_matches(&self, rules: &Rules, scan: &mut Scan) -> Vec<PathBuf> {
-        if rules.globs().nth(rules.hiding_globs()).is_none() {
+        let hidden = rules.hiding_globs();
+        if rules.globs().nth(hidden).is_none() {
             return Vec::new();
         }
         let matches = scan.matches(&[]).into_iter().filter_map(|(reason, path)| match reason {
-            Match::Glob(number) if number >= rules.hiding_globs() => Some(path),
+            Match::Glob(number) if number >= hidden => Some(path),
             Match::Glob(_) | Match::Repository => None,
         });
         let is_new = |path: &PathBuf| {

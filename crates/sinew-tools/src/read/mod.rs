@@ -20,6 +20,7 @@ use super::spec::{Outcome, PLAIN, Run, Spec, always};
 use super::{Host, HostOptions, arguments, editor, ls, paths, truncate};
 use crate::notebook;
 use crate::semantics::{self, Effects, OutputView, Presentation, Semantics, Subject, ToolKind};
+use crate::shell::session::quoted;
 use crate::tool::{Call, Concurrency, ToolError, ToolOutput};
 pub use picture::block as picture_block;
 use range::Range;
@@ -367,5 +368,5 @@ fn show(window: &Window, name: &str, path: &Path, asked: usize, raw: bool) -> To
 /// Quotes `name` as one shell word.
 fn path_for_shell(name: &str, path: &Path) -> String {
     let name = if name.contains("://") { path.to_string_lossy().into_owned() } else { name.to_string() };
-    format!("'{}'", name.replace('\'', r"'\''"))
+    quoted(&name)
 }

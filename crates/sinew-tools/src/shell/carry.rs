@@ -1,4 +1,4 @@
-//! What a command in the user's shell changes for the shell of the session: the directory and the exported variables.
+//! Carries the directory and the exported variables of the user's shell over to the shell of the session.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;

@@ -79,7 +79,7 @@ mod tests {
 
     #[test]
     fn numbered_tests_are_found() {
-        finds("fn item_13_holds() {", true);
+        finds(&format!("fn item_{}_holds() {{", 13), true);
         finds("    async fn rules_hold_037() {", true);
         finds("fn keeps_utf_16() {", false);
         finds("fn reads_100_files() {", false);

@@ -16,7 +16,7 @@ const DIFF: [&str; 4] = ["diff", "--no-ext-diff", "--no-textconv", "--no-color"]
 /// A change as a diff.
 #[derive(Debug, PartialEq)]
 pub(super) struct Change {
-    /// What was changed, for people: `the uncommitted changes`.
+    /// The name of the change for people: `the uncommitted changes`.
     pub(super) title: String,
     diff: String,
     /// Files that git does not track, which are not part of the diff.
@@ -28,7 +28,7 @@ impl Change {
     /// (`main..topic`), or a branch or commit, for everything that has changed since the current branch left it.
     ///
     /// # Errors
-    /// Returns the reason if there is no such change, it is empty, or it is too large.
+    /// Returns the reason if the text names no change, or the change is empty or too large.
     pub(super) fn find(cwd: &Path, what: &str) -> Result<Change, String> {
         let change = match what {
             "" => uncommitted(cwd)?,

@@ -1,8 +1,8 @@
-//! What a review has found.
+//! The result of a review.
 
 use serde::{Deserialize, Serialize};
 
-/// What a review has found.
+/// The result of a review.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Review {
     /// The assessment of the whole change, in a few sentences.
@@ -19,9 +19,9 @@ pub(crate) struct Finding {
     /// The line, or the first and the last one: `12` or `12-15`.
     pub(crate) lines: String,
     pub(crate) severity: Severity,
-    /// What is wrong, in one sentence.
+    /// The fault, in one sentence.
     pub(crate) claim: String,
-    /// What the reviewer has read or run that shows it.
+    /// The code or the output that shows the fault.
     pub(crate) evidence: String,
 }
 

@@ -3,7 +3,7 @@
 //! | module | contains |
 //! |---|---|
 //! | `change` | finds the change: of the working directory, since a branch, of a range, or in a patch file |
-//! | `finding` | what a review has found |
+//! | `finding` | the result of a review |
 
 mod change;
 pub(super) mod finding;
@@ -48,7 +48,7 @@ impl Control {
     /// next prompt.
     ///
     /// # Errors
-    /// Returns an error if there is no such change, or if the reviewer ends without a result.
+    /// Returns an error if `what` names no change, or if the reviewer ends without a result.
     pub(crate) async fn review(&self, what: &str) -> Result<Review, ControlError> {
         let (cwd, wanted) = (self.app.startup.paths.cwd.clone(), what.to_string());
         let found = tokio::task::spawn_blocking(move || Change::find(&cwd, &wanted)).await;

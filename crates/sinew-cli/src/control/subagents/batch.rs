@@ -27,6 +27,7 @@ use super::{Child, Figures, result};
 use crate::app::OpenSession;
 use crate::app::child::ChildRights;
 use crate::app::task::RunsTasks;
+use crate::failure::known_names;
 use crate::models::Choice;
 use crate::schema::Schema;
 
@@ -211,11 +212,7 @@ impl Control {
         let working = Arc::clone(&child);
         brief.root.agent.begin_outside_work();
         let work = self.subagents.background.spawn(async move {
-            let children = [Arc::clone(&working)];
-            let result = tokio::select! {
-                result = control.run_child(&brief, &working, 0, &|| {}) => result,
-                () = report_progress(&brief, &children) => unreachable!("it never ends"),
-            };
+            let result = control.run_reporting(&brief, &working, 0).await;
             brief.root.agent.end_outside_work().await;
             result
         });
@@ -231,11 +228,7 @@ impl Control {
 
     /// Runs a child whose call has returned, and reports its end to the model.
     async fn run_in_background(self: Arc<Self>, brief: Arc<Brief>, child: Arc<Child>, index: usize) {
-        let children = [Arc::clone(&child)];
-        let result = tokio::select! {
-            result = self.run_child(&brief, &child, index, &|| {}) => result,
-            () = report_progress(&brief, &children) => unreachable!("it never ends"),
-        };
+        let result = self.run_reporting(&brief, &child, index).await;
         let root = &brief.root.agent;
         result::tell(root, &result);
         tokio::time::sleep(TOGETHER).await;
@@ -243,6 +236,14 @@ impl Control {
             *self.subagents.last_stop.lock() = Some(outcome.stop);
         }
         root.end_outside_work().await;
+    }
+
+    /// Runs a child and reports its progress.
+    async fn run_reporting(&self, brief: &Brief, child: &Arc<Child>, index: usize) -> ChildResult {
+        tokio::select! {
+            result = self.run_child(brief, child, index, &|| {}) => result,
+            () = report_progress(brief, std::slice::from_ref(child)) => unreachable!("it never ends"),
+        }
     }
 
     fn caller(&self, id: Option<&str>) -> Result<Caller, ControlError> {
@@ -368,8 +369,7 @@ impl Control {
             }
         }
         drop(session);
-        let known = super::record::started_ids(&caller.root);
-        let list = if known.is_empty() { "there are none".to_string() } else { known.join(", ") };
+        let list = known_names(super::record::started_ids(&caller.root));
         Err(format!("task: no subagent {id:?} that can continue: {list}").into())
     }
 

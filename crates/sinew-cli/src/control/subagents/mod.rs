@@ -133,7 +133,7 @@ impl Child {
     }
 
     fn is_at_work(&self) -> bool {
-        matches!(self.state(), ChildState::Queued | ChildState::Running | ChildState::Asking)
+        self.state().is_at_work()
     }
 
     /// Returns its use so far.
@@ -158,6 +158,19 @@ impl Child {
             turns,
             tokens,
             cost,
+        }
+    }
+
+    /// Describes it for lists. Reads its session while it works.
+    fn listed(&self) -> ListedChild {
+        ListedChild {
+            id: self.id().to_string(),
+            agent: self.requester.agent.clone(),
+            description: self.requester.description.clone(),
+            model: self.model.clone(),
+            state: self.state(),
+            figures: self.figures(),
+            last_line: self.last_line(),
         }
     }
 

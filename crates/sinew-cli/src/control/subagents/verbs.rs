@@ -11,6 +11,7 @@ use super::super::{Control, ControlError};
 use super::follow::{ChildConversation, Forwarding};
 use super::{Child, Figures};
 use crate::app::OpenSession;
+use crate::failure::known_names;
 
 /// The number of lines that `/tasks ID` shows.
 const LAST_LINES: usize = 20;
@@ -28,11 +29,6 @@ pub(crate) struct ListedChild {
 }
 
 impl ListedChild {
-    /// Returns true if it has not ended.
-    pub(crate) fn is_at_work(&self) -> bool {
-        matches!(self.state, ChildState::Queued | ChildState::Running | ChildState::Asking)
-    }
-
     /// Returns its state and its use.
     pub(crate) fn summary(&self) -> String {
         let Figures { turns, tokens, cost } = self.figures;
@@ -57,19 +53,26 @@ impl Control {
 
     /// Returns the children of the current session that this program has started, oldest first.
     pub(crate) fn children(&self) -> Vec<ListedChild> {
+        self.own_children().iter().map(|child| child.listed()).collect()
+    }
+
+    /// Returns one of [`Control::children`].
+    ///
+    /// # Errors
+    /// Returns an error that lists the ids if no child has this one.
+    pub(crate) fn listed_child(&self, id: &str) -> Result<ListedChild, ControlError> {
+        Ok(self.child(id)?.listed())
+    }
+
+    /// Returns true if a child of the current session has not ended. Reads no session.
+    pub(crate) fn has_children_at_work(&self) -> bool {
+        self.own_children().iter().any(|child| child.is_at_work())
+    }
+
+    fn own_children(&self) -> Vec<Arc<Child>> {
         let session = self.session().agent.session().id().to_string();
         let children = self.subagents.children.lock();
-        let own = children.iter().filter(|child| child.session == session);
-        own.map(|child| ListedChild {
-            id: child.id().to_string(),
-            agent: child.requester.agent.clone(),
-            description: child.requester.description.clone(),
-            model: child.model.clone(),
-            state: child.state(),
-            figures: child.figures(),
-            last_line: child.last_line(),
-        })
-        .collect()
+        children.iter().filter(|child| child.session == session).cloned().collect()
     }
 
     /// Sends a message to a child. A running child reads it after its current tools, a waiting one with its assignment.
@@ -144,13 +147,10 @@ impl Control {
     }
 
     pub(super) fn child(&self, id: &str) -> Result<Arc<Child>, ControlError> {
-        let session = self.session().agent.session().id().to_string();
-        let children = self.subagents.children.lock();
-        let own = || children.iter().filter(|child| child.session == session);
-        let found = own().find(|child| child.id().eq_ignore_ascii_case(id));
-        found.cloned().ok_or_else(|| {
-            let known: Vec<&str> = own().map(|child| child.id()).collect();
-            let known = if known.is_empty() { "there are none".to_string() } else { known.join(", ") };
+        let own = self.own_children();
+        let found = own.iter().find(|child| child.id().eq_ignore_ascii_case(id)).cloned();
+        found.ok_or_else(|| {
+            let known = known_names(own.iter().map(|child| child.id()));
             format!("no subagent {id:?}: {known}").into()
         })
     }
@@ -176,10 +176,9 @@ impl Control {
     /// # Errors
     /// Returns an error if there is no such child, or its file cannot be read.
     fn child_text(&self, id: &str) -> Result<String, ControlError> {
-        let id = self.child(id)?.id().to_string();
-        let listed = self.children().into_iter().find(|child| child.id == id);
-        let mut lines: Vec<String> = listed.iter().map(|child| format!("{id}: {}", child.summary())).collect();
-        let text = match self.child_conversation(&id) {
+        let child = self.listed_child(id)?;
+        let mut lines = vec![format!("{}: {}", child.id, child.summary())];
+        let text = match self.child_conversation(id) {
             Ok(conversation) => conversation.last_text()?.unwrap_or_default(),
             Err(error) => error.message,
         };

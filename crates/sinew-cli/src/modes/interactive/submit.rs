@@ -312,7 +312,7 @@ async fn run(control: &Arc<Control>, row: &Row, arguments: &str) -> Result<Effec
         Verb::Background | Verb::Branch | Verb::Settings | Verb::Stop | Verb::Status | Verb::Tree => {
             return Err(format!("/{name} takes no argument").into());
         }
-        // These run in the face itself, or are not implemented yet.
+        // The screen and the linear mode run these themselves.
         Verb::Hotkeys | Verb::Login | Verb::Redraw | Verb::Stash | Verb::Theme => {
             return Err(match row.scope {
                 Scope::Person(way) | Scope::Screen(way) => commands::refusal(name, way),

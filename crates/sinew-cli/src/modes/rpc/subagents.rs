@@ -19,7 +19,7 @@ pub(super) async fn list(rpc: Arc<Rpc>, _: Fields) -> Answer {
 
 /// Returns the children of the session that wait or work.
 pub(super) fn at_work(rpc: &Rpc) -> Vec<Value> {
-    rpc.control.children().iter().filter(|child| child.is_at_work()).map(describe).collect()
+    rpc.control.children().iter().filter(|child| child.state.is_at_work()).map(describe).collect()
 }
 
 fn describe(child: &ListedChild) -> Value {

@@ -11,7 +11,6 @@ use sinew_tui::{Characters, Depth, Row, ScreenOptions};
 use super::Ui;
 use crate::control::ControlError;
 use crate::control::commands::{Shared, Verb};
-use crate::control::subagents::ListedChild;
 use crate::modes::interactive::characters;
 use crate::modes::interactive::choices::{self, Choice, Entries, Topic};
 use crate::modes::interactive::choosing::{self, Purpose};
@@ -138,7 +137,7 @@ impl Ui {
             Some(Overlay::Picker(Topic::Jobs, _)) => {
                 control.session().host.jobs().iter().any(|job| job.state == "running")
             }
-            Some(Overlay::Picker(Topic::Tasks, _)) => control.children().iter().any(ListedChild::is_at_work),
+            Some(Overlay::Picker(Topic::Tasks, _)) => control.has_children_at_work(),
             _ => self.viewed_subagent().is_some(),
         }
     }
@@ -226,9 +225,8 @@ impl Ui {
                 picker.preview = choices::tail(&output);
             }
             (Topic::Tasks, Some(Choice::Subagent(id))) => {
-                let children = self.conversation.control.children();
-                let last_line = children.into_iter().find(|child| child.id == id).and_then(|child| child.last_line);
-                picker.preview = last_line.into_iter().collect();
+                let child = self.conversation.control.listed_child(&id);
+                picker.preview = child.ok().and_then(|child| child.last_line).into_iter().collect();
             }
             (Topic::Findings, Some(Choice::Prompt(text))) => {
                 let findings = self.conversation.control.findings();

@@ -96,12 +96,9 @@ impl Ui {
     pub(super) fn view_subagent(&mut self, id: String) {
         let (control, mailbox) = self.conversation.handles();
         self.conversation.runtime.spawn_blocking(move || {
-            let listed = control.children().into_iter().find(|child| child.id == id);
-            let is_over = listed.as_ref().is_none_or(|child| !child.is_at_work());
-            let running = listed.filter(|child| child.is_at_work()).map(|child| {
-                let last_line = child.last_line.clone().unwrap_or_default();
-                (child.summary(), last_line)
-            });
+            let working = control.listed_child(&id).ok().filter(|child| child.state.is_at_work());
+            let is_over = working.is_none();
+            let running = working.map(|child| (child.summary(), child.last_line.unwrap_or_default()));
             mailbox.send(match control.child_conversation(&id) {
                 Ok(conversation) => {
                     let passages = Arc::new(SessionPassages::of_subagent(conversation, running.as_slice()));
