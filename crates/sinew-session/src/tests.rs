@@ -306,6 +306,26 @@ fn a_second_writer_is_told_who_has_the_session() {
     assert_eq!(refused.to_string(), expected);
 }
 
+/// As after a kill of a program whose threads or children have not closed the file yet.
+#[cfg(target_os = "linux")]
+#[test]
+fn opening_waits_until_an_ended_process_has_released_the_session() {
+    use std::io::Read;
+    let folder = tempfile::tempdir().unwrap();
+    let (mut session, path) = new_session(folder.path());
+    session.append(user("mine")).unwrap();
+    drop(session);
+    // `flock` takes the lock and ends; the shell keeps the file open.
+    let script = "exec 9<\"$1\"; flock 9; echo locked; sleep 0.2";
+    let mut holder = std::process::Command::new("bash");
+    holder.args(["-c", script, "bash"]).arg(&path).stdout(std::process::Stdio::piped());
+    let mut holder = holder.spawn().unwrap();
+    holder.stdout.as_mut().unwrap().read_exact(&mut [0; 6]).unwrap();
+    let session = Session::open(&path, options(folder.path())).unwrap().session;
+    assert_eq!(texts(&session), ["mine"]);
+    assert!(holder.wait().unwrap().success());
+}
+
 #[test]
 fn large_images_are_stored_beside_the_session_and_restored() {
     use base64::Engine;

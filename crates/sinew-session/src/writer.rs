@@ -3,6 +3,7 @@
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use super::blob::make_private;
 use super::paths::beside;
@@ -154,13 +155,27 @@ fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
+/// The longest wait for a process that is ending, and the pause between two attempts.
+const ENDING: (Duration, Duration) = (Duration::from_secs(3), Duration::from_millis(5));
+
+/// Locks the file. A process that has ended keeps its lock until the system has closed its files, which takes a while if
+/// it had threads or the machine is busy; this waits for that.
 fn lock(file: &File) -> Result<(), Refused> {
-    match file.try_lock() {
-        Ok(()) => Ok(()),
-        Err(TryLockError::WouldBlock) => Err(Refused::InUse(owner(file))),
-        // A file system without locks must not prevent users from opening their sessions.
-        Err(TryLockError::Error(cause)) if cause.kind() == io::ErrorKind::Unsupported => Ok(()),
-        Err(TryLockError::Error(cause)) => Err(Refused::Io(cause)),
+    let until = Instant::now() + ENDING.0;
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(()),
+            Err(TryLockError::WouldBlock) => {
+                let owner = owner(file);
+                if !owner.is_some_and(has_ended) || Instant::now() > until {
+                    return Err(Refused::InUse(owner));
+                }
+                std::thread::sleep(ENDING.1);
+            }
+            // A file system without locks must not prevent users from opening their sessions.
+            Err(TryLockError::Error(cause)) if cause.kind() == io::ErrorKind::Unsupported => return Ok(()),
+            Err(TryLockError::Error(cause)) => return Err(Refused::Io(cause)),
+        }
     }
 }
 
@@ -208,6 +223,15 @@ fn owner(file: &File) -> Option<u32> {
 #[cfg(not(target_os = "linux"))]
 fn owner(_: &File) -> Option<u32> {
     None
+}
+
+/// Returns true if a process does not run any more. Its files may still be open.
+fn has_ended(process: u32) -> bool {
+    match std::fs::read_to_string(format!("/proc/{process}/stat")) {
+        // The name of the program is in parentheses, and may contain some.
+        Ok(stat) => stat.rsplit(") ").next().is_some_and(|rest| rest.starts_with(['Z', 'X'])),
+        Err(cause) => cause.kind() == io::ErrorKind::NotFound,
+    }
 }
 
 /// Replaces a file atomically: temporary file, fsync, rename, fsync of the directory. `write` writes the content.
