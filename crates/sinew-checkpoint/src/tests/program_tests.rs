@@ -147,7 +147,7 @@ fn lists_a_moved_repository_with_the_command_that_moves_it_back() {
 fn check_git(name: &str, setup: &str, work: &str, is_copied: bool) {
     let project = Project::new();
     // Large enough for git's objects to be used.
-    project.run("git init -q -b main; for i in $(seq 40); do seq $((i * 1000)) $((i * 1000 + 30000)) > n$i; done; git add -A; git commit -qm 1");
+    project.run("git init -q -b main; for i in $(seq 30); do seq $((i * 1000)) $((i * 1000 + 30000)) > n$i; done; git add -A; git commit -qm 1");
     project.run(setup);
     let checkpoints = project.open();
     let before = project.tree();
