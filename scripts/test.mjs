@@ -19,7 +19,7 @@ packages, and compiles the workspace for other systems if their tools are instal
 `;
 const GIB = 1024 ** 3;
 /** Test files of Node that run against the agent's program. */
-const AGENT_TESTS = ["pi/pi", "acp/acp", "acp/flows", "mcp/conformance", "mcp/serving", "guide/guide", "attacks/rules", "attacks/addresses", "attacks/files", "attacks/guards", "attacks/keys", "attacks/own-files", "attacks/servers", "attacks/trust"].map((name) => `tests/${name}.test.mjs`);
+const AGENT_TESTS = ["pi/pi", "acp/acp", "acp/flows", "mcp/conformance", "mcp/serving", "subagents/stories", "subagents/schedules", "guide/guide", "attacks/rules", "attacks/addresses", "attacks/files", "attacks/guards", "attacks/keys", "attacks/own-files", "attacks/servers", "attacks/trust"].map((name) => `tests/${name}.test.mjs`);
 /** Test files of Node outside the packages. */
 const SCRIPT_TESTS = ["scripts/docs/pictures.test.mjs", "scripts/docs/site.test.mjs", "scripts/cross/page.test.mjs", "tests/examples/examples.test.mjs", "tests/release/release.test.mjs", "tests/subagents/patterns.test.mjs"];
 

@@ -19,7 +19,7 @@ use crate::app::OpenSession;
 pub(super) const STARTED: &str = "subagents_started";
 /// The entry in a child's session with its rights.
 pub(super) const RIGHTS: &str = "subagent_rights";
-/// The entry in a child's session with its result.
+/// The entry with the result of a child.
 pub(super) const RESULT: &str = "subagent_result";
 /// A key that only results of children have.
 pub(super) const RESULT_KEY: &str = "\"agentSource\"";
@@ -64,7 +64,7 @@ fn last_of(session: &Session, kind: &str) -> Result<Option<Value>> {
     Ok(values.next())
 }
 
-/// Records the end of a child in its own session.
+/// Records the end of a child in its own session, or in that of its parent if it never began.
 pub(super) fn write_result(session: &mut Session, result: &ChildResult) -> Result<()> {
     let data = serde_json::to_value(result).unwrap_or_default();
     session.append(Body::Custom { custom_type: RESULT.into(), data }).map(drop)
@@ -110,7 +110,15 @@ pub(super) fn started_ids(open: &OpenSession) -> Vec<String> {
     entries.iter().flat_map(started_in).map(|started| started.id).collect()
 }
 
-/// Returns the ids of the children whose results an entry contains.
+/// Returns the recorded end of a child; `None` if the entry is another one.
+pub(super) fn result_in(body: &Body) -> Option<ChildResult> {
+    match body {
+        Body::Custom { custom_type, data } if custom_type == RESULT => serde_json::from_value(data.clone()).ok(),
+        _ => None,
+    }
+}
+
+/// Returns the ids of the children whose results an entry tells the model.
 pub(super) fn told_in(body: &Body) -> HashSet<String> {
     let details = match body {
         Body::Message { message: AgentMessage::ToolResult(result) } => result.details.as_ref(),

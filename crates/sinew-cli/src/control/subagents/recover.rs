@@ -8,7 +8,7 @@ use sinew_agent::subagent::{AgentSource, ChildResult, ChildState};
 use sinew_session::{Body, Session};
 
 use super::super::Control;
-use super::record::{RESULT, RESULT_KEY, RIGHTS, STARTED, Started, started_in, told_in};
+use super::record::{RESULT, RESULT_KEY, RIGHTS, STARTED, Started, result_in, started_in, told_in};
 use super::result::tell;
 use crate::app::OpenSession;
 
@@ -48,6 +48,8 @@ impl Control {
 
     fn lost_children(&self, open: &OpenSession) -> Result<Vec<ChildResult>> {
         let mut pending = BTreeMap::new();
+        // The ends of children that never began.
+        let mut ends = BTreeMap::new();
         let session = open.agent.session();
         let folder = session.path().map(sinew_session::children_of);
         if !folder.is_some_and(|folder| folder.is_dir()) {
@@ -55,12 +57,16 @@ impl Control {
         }
         for body in session.entries_with(&[STARTED, RESULT_KEY])? {
             pending.extend(started_in(&body).into_iter().map(|started| (started.id.clone(), started)));
-            told_in(&body).iter().for_each(|id| drop(pending.remove(id)));
+            ends.extend(result_in(&body).map(|result| (result.id.clone(), result)));
+            for id in told_in(&body) {
+                pending.remove(&id);
+                ends.remove(&id);
+            }
         }
         let results = pending.into_values().filter_map(|started| {
             let file = self.app.store.child_file(&session, &started.id)?;
-            // Without a file, it was never started.
             let own = self.app.store.view(&file).ok().and_then(|own| result_of(&own));
+            let own = own.or_else(|| ends.remove(&started.id));
             // The result of a child's child is for that child, which reports it.
             let is_nested = started.id.contains('.');
             match own {

@@ -123,15 +123,17 @@ impl Control {
         let is_completed = end.state == ChildState::Completed;
         end.changes = view.map(|view| tokio::task::block_in_place(|| view.close(is_completed)));
         let result = result(brief, child, index, end);
-        if let Some(open) = open {
-            let written = {
-                let mut session = open.agent.session();
-                write_result(&mut session, &result).and_then(|()| session.flush())
-            };
-            if let Err(error) = written {
-                brief.root.agent.warn(format!("subagent {}: {error}", child.id())).await;
-            }
+        // A child that never began has no session, so the parent's keeps its end until the model is told.
+        let keeper = open.as_deref().unwrap_or(&brief.root);
+        let written = {
+            let mut session = keeper.agent.session();
+            write_result(&mut session, &result).and_then(|()| session.flush())
+        };
+        if let Err(error) = written {
+            brief.root.agent.warn(format!("subagent {}: {error}", child.id())).await;
         }
+        // Its session must be closed when the end is known.
+        drop(open);
         child.end_forwarding().await;
         brief.root.agent.emit(end_event(child, &result)).await;
         result
