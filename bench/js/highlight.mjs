@@ -6,7 +6,7 @@ import { ROOT } from "../../scripts/lib/steps.mjs";
 
 const NAMES = ["comment", "keyword", "function", "variable", "string", "number", "type", "operator", "punctuation", "inserted", "deleted"];
 const COLORS = Object.fromEntries(NAMES.map((name, index) => [name, `\x1b[38;5;${index + 1}m`]));
-const SNIPPETS = join(ROOT, "crates/sinew-highlight/tests/snippets");
+const SNIPPETS = join(ROOT, "crates/sinew-highlight/tests/all/snippets");
 
 /** Languages that have another name in highlight.js. */
 const THEIR_NAMES = { asm: "x86asm", batch: "dos", html: "xml", jinja: "django", objcpp: "objectivec", pascal: "delphi", tsx: "typescript" };

@@ -9,7 +9,7 @@ use std::time::Instant;
 use marks::{decode, palette};
 use sinew_highlight::{Category, highlight, highlight_by_grammar};
 
-#[path = "../tests/marks/mod.rs"]
+#[path = "../tests/all/marks/mod.rs"]
 mod marks;
 
 fn main() {

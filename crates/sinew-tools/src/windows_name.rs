@@ -31,7 +31,7 @@ mod tests {
 
     #[test]
     fn detects_names_that_windows_rejects_on_every_system() {
-        let table = include_str!("../../sinew-search/tests/windows_paths.json");
+        let table = include_str!("../../sinew-search/tests/all/windows_paths.json");
         let table: serde_json::Value = serde_json::from_str(table).unwrap();
         for row in table["names"].as_array().unwrap() {
             let name = row[0].as_str().unwrap();

@@ -51,7 +51,8 @@ fn all_spellings_of_a_path_name_one_file() {
 
 fn reserved_windows_names_are_refused_before_a_file_is_created() {
     let stage = Stage::new();
-    let table: Value = serde_json::from_str(include_str!("../../../sinew-search/tests/windows_paths.json")).unwrap();
+    let table: Value =
+        serde_json::from_str(include_str!("../../../sinew-search/tests/all/windows_paths.json")).unwrap();
     let bad = table["names"].as_array().unwrap().iter().filter(|row| !row[1].is_null());
     for name in bad.map(|row| row[0].as_str().unwrap()) {
         for path in [name.to_string(), format!("{name}\\inside")] {

@@ -1,0 +1,6 @@
+//! Tests of the lexers and grammars.
+
+mod ambiguous_code;
+mod guarantees;
+mod marks;
+mod snippets;

@@ -1,0 +1,4 @@
+//! Tests of Markdown from HTML.
+
+mod markdown;
+mod page_limits;
