@@ -293,6 +293,6 @@ mod tests {
 
     #[test]
     fn this_checkout_agrees() {
-        super::check(&crate::root()).unwrap();
+        super::check(&crate::programs::root()).unwrap();
     }
 }

@@ -32,7 +32,7 @@ pub(crate) fn check(root: &Path) -> Result<(), String> {
 
 /// Writes the reference page of settings, which the agent prints.
 pub(crate) fn settings(root: &Path) -> Result<(), String> {
-    let output = crate::cargo()
+    let output = crate::programs::cargo()
         .args(["run", "--quiet", "--package", "sinew-cli", "--", "config", "list", "markdown"])
         .output()
         .map_err(|cause| format!("failed to start cargo: {cause}"))?;
@@ -66,7 +66,7 @@ fn definitions() -> Result<Vec<Value>, String> {
 }
 
 fn build_definitions(folder: &Path) -> Result<Vec<Value>, String> {
-    let status = crate::cargo()
+    let status = crate::programs::cargo()
         .args(["build", "--profile", "test", "--workspace", "--lib"])
         .env(FOLDER, folder)
         .status()

@@ -4,10 +4,14 @@
 mod defaults;
 mod generate;
 mod models;
+mod programs;
+mod suite;
 mod tidy;
 
-use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::path::Path;
+use std::process::ExitCode;
+
+use programs::{root, run};
 
 const HELP: &str = "\
 cargo xtask COMMAND
@@ -47,15 +51,6 @@ fn main() -> ExitCode {
     }
 }
 
-/// The workspace's folder.
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .ancestors()
-        .nth(2)
-        .expect("xtask lies two folders below the root")
-        .to_path_buf()
-}
-
 fn ci() -> Result<(), String> {
     run(&["fmt", "--all", "--check"], &[])?;
     tidy::run(&root())?;
@@ -63,12 +58,13 @@ fn ci() -> Result<(), String> {
     if std::env::var_os("RUSTC_WORKSPACE_WRAPPER").is_none() {
         run(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"], &[])?;
     }
-    run(&["test", "--workspace", "--no-run"], &[])?;
+    let programs = suite::build()?;
     generated()?;
     // Random cases have a fixed seed, so that runs can be repeated; `cargo test` uses a new seed. Many tests wait for
-    // other programs, so more of them run at once than there are cores.
+    // other programs, so each test program runs more of them at once than there are cores.
     let threads = (2 * std::thread::available_parallelism().map_or(1, usize::from)).to_string();
-    run(&["test", "--workspace", "--no-fail-fast"], &[("PROPTEST_RNG_SEED", "1"), ("RUST_TEST_THREADS", &threads)])
+    let passed = suite::run(&programs, &[("PROPTEST_RNG_SEED", "1"), ("RUST_TEST_THREADS", &threads)]);
+    passed.and(run(&["test", "--workspace", "--doc", "--no-fail-fast"], &[]))
 }
 
 /// Fails if the reference of a library has a broken link. It compiles every dependency again, so it is not part of
@@ -82,27 +78,4 @@ fn generated() -> Result<(), String> {
     models::check(&root())?;
     defaults::check(&root())?;
     generate::check(&root())
-}
-
-/// Cargo in the workspace's folder, without the variables that `cargo run` sets for this program. A build script that
-/// reads them would run again in the next build without them, and everything that depends on it would be rebuilt.
-fn cargo() -> Command {
-    let mut command = Command::new(env!("CARGO"));
-    let is_ours = |name: &str| name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_");
-    for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_str().is_some_and(is_ours)) {
-        command.env_remove(name);
-    }
-    command.current_dir(root());
-    command
-}
-
-/// Runs cargo and lets it inherit our output.
-fn run(args: &[&str], env: &[(&str, &str)]) -> Result<(), String> {
-    eprintln!("\n$ cargo {}", args.join(" "));
-    let status = cargo()
-        .args(args)
-        .envs(env.iter().copied())
-        .status()
-        .map_err(|cause| format!("failed to start cargo: {cause}"))?;
-    if status.success() { Ok(()) } else { Err(format!("cargo {} failed", args.join(" "))) }
 }

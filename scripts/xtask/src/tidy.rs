@@ -30,7 +30,7 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
     let mut faults = Vec::new();
     let read =
         |name: &str| fs::read_to_string(root.join(name)).map_err(|cause| format!("failed to read {name}: {cause}"));
-    let output = crate::cargo()
+    let output = crate::programs::cargo()
         .args(["metadata", "--format-version", "1", "--no-deps"])
         .output()
         .map_err(|cause| format!("failed to start cargo: {cause}"))?;

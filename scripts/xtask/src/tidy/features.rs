@@ -29,7 +29,7 @@ pub(super) fn check(faults: &mut Vec<String>) -> Result<(), String> {
 
 /// Lists the packages that `cargo tree` finds with some options, each line with the features that cargo chooses.
 fn tree(options: &[&str]) -> Result<String, String> {
-    let output = crate::cargo()
+    let output = crate::programs::cargo()
         .arg("tree")
         .args(options)
         .args(["--prefix", "none", "--no-dedupe", "--format", "{p}|{f}"])
