@@ -11,8 +11,9 @@ use sinew_base::{Aborted, CancelToken, PageBuffer, Result};
 use sinew_pool::Pool;
 use sinew_walk::{FileType, Stamp, TreeFiles, TreeScan};
 
-use crate::held::Held;
+use crate::changed_paths::ChangedPaths;
 use crate::index::{Index, lock};
+use crate::indexed_root::IndexedRoot;
 use crate::kind::{MAX_TEXT, is_secret, kind_of};
 use crate::list::IdSet;
 use crate::part::{Part, stamp_number};
@@ -22,7 +23,6 @@ use crate::segment::{FileKind, FileRecord, Segment, SegmentFiles, SegmentId};
 use crate::status::IndexOptions;
 use crate::storage::{ROOM, Storage};
 use crate::store::Store;
-use crate::touched::Touched;
 
 /// The memory for grams at which all threads close their segments, in bytes.
 const PARTS_BYTES: usize = 96 << 20;
@@ -136,7 +136,7 @@ impl Index {
             self.options.max_memory.unwrap_or(IndexOptions::MEMORY),
         ];
         let room = [most[0].saturating_sub(used(true)), most[1].saturating_sub(used(false))];
-        held.building = Some(Touched::default());
+        held.building = Some(ChangedPaths::default());
         self.progress.read(rows.len());
         Ok(Some(Task {
             scan: Arc::clone(&scan),
@@ -155,7 +155,7 @@ impl Index {
     }
 }
 
-impl Held {
+impl IndexedRoot {
     /// Returns the segments worth reading again: a quarter of their files is outdated, or they are small and too many.
     /// They are used until they are replaced.
     fn parts_to_replace(&self) -> Vec<u32> {

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::touched::Touched;
+use crate::changed_paths::ChangedPaths;
 
 /// The maximum number of recorded paths; beyond it, everything counts as changed.
 const MAX_PATHS: usize = 64 << 10;
@@ -38,7 +38,7 @@ impl ChangeLog {
     }
 
     /// Records the events of one barrier.
-    pub(crate) fn note(&mut self, touched: &Touched) {
+    pub(crate) fn note(&mut self, touched: &ChangedPaths) {
         if touched.all {
             self.note_unknown();
         }
@@ -84,8 +84,8 @@ impl ChangeLog {
 mod tests {
     use super::*;
 
-    fn touched(files: &[&str]) -> Touched {
-        let mut touched = Touched::default();
+    fn touched(files: &[&str]) -> ChangedPaths {
+        let mut touched = ChangedPaths::default();
         files.iter().for_each(|path| touched.add_file(path.as_bytes().to_vec()));
         touched
     }
@@ -114,7 +114,7 @@ mod tests {
         for bad in ["", "-", "x-1", "1", other.as_str(), later.as_str(), "ffffffffffffffffffffffff-1"] {
             assert!(log.since(Some(bad)).all, "{bad:?}");
         }
-        log.note(&Touched::everything());
+        log.note(&ChangedPaths::everything());
         assert!(log.since(Some(&token)).all, "lost events");
         let token = log.since(Some(&token)).token;
         log.note(&touched(&[""]));

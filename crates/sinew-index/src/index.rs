@@ -14,13 +14,13 @@ use sinew_pool::Pool;
 use sinew_walk::{Scan, ScanOptions, TreeScan};
 
 use crate::changes::Changes;
-use crate::held::Held;
+use crate::indexed_root::IndexedRoot;
 use crate::lookup::Reach;
 use crate::part::{PartView, RowState};
 use crate::plan::Plan;
 use crate::progress::{BuildProgress, Progress};
 use crate::status::{BuildPolicy, IndexCounts, IndexOptions, IndexState, IndexStatus, StoredIndex};
-use background::Background;
+use background::BackgroundBuild;
 use sinew_watch::WatchQueue;
 
 /// How often a call that waits for another one checks for cancellation.
@@ -40,12 +40,12 @@ pub struct Index {
     pub(crate) build: Mutex<()>,
     pub(crate) panics: Arc<AtomicU64>,
     pub(crate) progress: Arc<Progress>,
-    background: Mutex<Background>,
+    background: Mutex<BackgroundBuild>,
 }
 
 #[derive(Default)]
 pub(crate) struct State {
-    pub(crate) held: Option<Held>,
+    pub(crate) held: Option<IndexedRoot>,
     pub(crate) counts: IndexCounts,
     /// The duration of the last barrier.
     barrier: Duration,
@@ -217,7 +217,7 @@ impl Index {
         }
         let updated = match &mut state.held {
             Some(held) => held.update(&self.options, &mut state.counts, pool, cancel),
-            None => Held::open(&self.root, &self.options, &self.queue, pool, cancel).map(|held| {
+            None => IndexedRoot::open(&self.root, &self.options, &self.queue, pool, cancel).map(|held| {
                 state.held = Some(held);
             }),
         };
@@ -227,7 +227,7 @@ impl Index {
             drop(error);
             state.held = None;
         }
-        Ok(state.held.as_ref().is_some_and(Held::is_trusted))
+        Ok(state.held.as_ref().is_some_and(IndexedRoot::is_trusted))
     }
 
     fn why_plain(&self) -> Option<String> {

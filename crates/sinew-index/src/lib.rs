@@ -39,27 +39,27 @@ mod varint;
 #[cfg(target_os = "linux")]
 mod build;
 #[cfg(target_os = "linux")]
+mod changed_paths;
+#[cfg(target_os = "linux")]
 mod changes;
 #[cfg(target_os = "linux")]
 mod evict;
 #[cfg(target_os = "linux")]
-mod held;
-#[cfg(target_os = "linux")]
 mod index;
 #[cfg(target_os = "linux")]
-mod kind;
+mod indexed_root;
 #[cfg(target_os = "linux")]
-mod listed;
+mod kind;
 #[cfg(target_os = "linux")]
 mod mounts;
 #[cfg(target_os = "linux")]
 mod part;
 #[cfg(target_os = "linux")]
+mod stamp_reader;
+#[cfg(target_os = "linux")]
 mod store;
 #[cfg(target_os = "linux")]
-mod surprises;
-#[cfg(target_os = "linux")]
-mod touched;
+mod unreported_changes;
 
 #[cfg(target_os = "linux")]
 pub use changes::Changes;

@@ -85,7 +85,7 @@ impl FileTable {
 }
 
 /// Lists of documents by gram.
-pub(crate) trait Lists {
+pub(crate) trait PostingLists {
     /// The error of reading a list.
     type Error;
 
@@ -97,7 +97,7 @@ pub(crate) trait Lists {
 }
 
 /// Returns the files whose grams satisfy the plan.
-pub(crate) fn candidates<L: Lists>(
+pub(crate) fn candidates<L: PostingLists>(
     lists: &L,
     table: &FileTable,
     plan: &Plan,
@@ -116,7 +116,7 @@ pub(crate) fn candidates<L: Lists>(
     Ok(Candidates { files, documents: documents.len() })
 }
 
-fn documents_satisfying<L: Lists>(lists: &L, table: &FileTable, plan: &Plan) -> Result<IdSet, L::Error> {
+fn documents_satisfying<L: PostingLists>(lists: &L, table: &FileTable, plan: &Plan) -> Result<IdSet, L::Error> {
     let whole = table.documents();
     match plan {
         Plan::All => Ok(IdSet::full(whole)),
@@ -148,7 +148,7 @@ fn documents_satisfying<L: Lists>(lists: &L, table: &FileTable, plan: &Plan) -> 
     }
 }
 
-fn files_satisfying<L: Lists>(lists: &L, table: &FileTable, plan: &Plan) -> Result<IdSet, L::Error> {
+fn files_satisfying<L: PostingLists>(lists: &L, table: &FileTable, plan: &Plan) -> Result<IdSet, L::Error> {
     match plan {
         // A file without documents is in no list, and the empty pattern matches it.
         Plan::All => Ok(IdSet::full(table.files())),
@@ -171,7 +171,7 @@ fn files_satisfying<L: Lists>(lists: &L, table: &FileTable, plan: &Plan) -> Resu
     }
 }
 
-fn documents_with<L: Lists>(lists: &L, table: &FileTable, leaf: &Plan) -> Result<IdSet, L::Error> {
+fn documents_with<L: PostingLists>(lists: &L, table: &FileTable, leaf: &Plan) -> Result<IdSet, L::Error> {
     let mut documents = IdSet::empty(table.documents());
     if let Some(grams) = grams_of(leaf) {
         lists.unite_into(grams, &mut documents)?;
@@ -189,7 +189,7 @@ fn grams_of(leaf: &Plan) -> Option<RangeInclusive<Gram>> {
 }
 
 /// Returns an upper limit of the number of documents that satisfy a plan.
-fn at_most<L: Lists>(lists: &L, table: &FileTable, plan: &Plan) -> Result<usize, L::Error> {
+fn at_most<L: PostingLists>(lists: &L, table: &FileTable, plan: &Plan) -> Result<usize, L::Error> {
     let counts = |parts: &[Plan]| parts.iter().map(|part| at_most(lists, table, part)).collect::<Result<Vec<_>, _>>();
     Ok(match plan {
         Plan::All => table.documents() as usize,

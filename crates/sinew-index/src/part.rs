@@ -9,12 +9,12 @@ use sinew_base::{Aborted, CancelToken};
 use sinew_pool::Pool;
 use sinew_walk::{Scan, Stamp, Tree};
 
+use crate::changed_paths::prefix_of;
 use crate::list::IdSet;
 use crate::lookup::Reach;
 use crate::plan::Plan;
 use crate::segment::{FileKind, FilePath, Segment, SegmentFiles};
 use crate::storage::Storage;
-use crate::touched::prefix_of;
 
 /// The number of files whose stamps a thread reads at a time.
 const SHARE: usize = 64;
@@ -66,7 +66,7 @@ pub(crate) struct StampSeen {
 
 /// Reads the stamp of a file, given by its number in a segment and its path below the root; `None` if the file does not
 /// exist.
-pub(crate) type Look<'a> = dyn Fn(u32, FilePath<'_>) -> Option<StampSeen> + Sync + 'a;
+pub(crate) type StampLookup<'a> = dyn Fn(u32, FilePath<'_>) -> Option<StampSeen> + Sync + 'a;
 
 /// The state of a row of a scan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -148,7 +148,7 @@ impl Part {
         &mut self,
         numbers: &[u32],
         announced: bool,
-        look: &Look<'_>,
+        look: &StampLookup<'_>,
         pool: &Pool,
         cancel: &CancelToken,
     ) -> Result<(), Aborted> {

@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 use crate::documents::documents;
 use crate::gram::{Gram, Grams};
 use crate::list::{IdSet, List};
-use crate::lookup::{self, Candidates, FileTable, Lists, Reach};
+use crate::lookup::{self, Candidates, FileTable, PostingLists, Reach};
 use crate::plan::Plan;
 use crate::storage::roomy;
 
@@ -217,7 +217,7 @@ impl Postings {
     }
 }
 
-impl Lists for Postings {
+impl PostingLists for Postings {
     type Error = Infallible;
 
     fn at_most(&self, grams: RangeInclusive<Gram>) -> Result<usize, Infallible> {

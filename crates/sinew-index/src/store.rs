@@ -43,24 +43,24 @@ pub(crate) struct Store {
     pub(crate) id: [u8; 16],
     root: RootId,
     /// A shared lock while the index is in use: deleting the index needs an exclusive one.
-    _use_lock: Locked,
+    _use_lock: FileLock,
     /// The exclusive lock of the process that writes.
-    write_lock: Option<Locked>,
+    write_lock: Option<FileLock>,
     /// The segments listed in the manifest.
     published: Mutex<Option<Vec<u32>>>,
 }
 
 /// A file that is locked until it is dropped.
-struct Locked(File);
+struct FileLock(File);
 
-impl Locked {
-    fn take(file: File, how: FlockOperation) -> io::Result<Locked> {
+impl FileLock {
+    fn take(file: File, how: FlockOperation) -> io::Result<FileLock> {
         flock(&file, how)?;
-        Ok(Locked(file))
+        Ok(FileLock(file))
     }
 }
 
-impl Drop for Locked {
+impl Drop for FileLock {
     fn drop(&mut self) {
         // A child process forked in the meantime keeps the file open until its exec, and would keep the lock.
         let _ = flock(&self.0, FlockOperation::Unlock);
@@ -122,11 +122,11 @@ impl Store {
             return Err(io::Error::new(io::ErrorKind::Unsupported, format!("{folder:?} is not on a local disk")));
         }
         let use_lock = open_private(&folder.join(USE_LOCK), true)?;
-        let use_lock = Locked::take(use_lock, FlockOperation::NonBlockingLockShared)?;
+        let use_lock = FileLock::take(use_lock, FlockOperation::NonBlockingLockShared)?;
         // Eviction uses this as the time of the last use.
         use_lock.0.set_modified(SystemTime::now())?;
         let write_lock = open_private(&folder.join(WRITE_LOCK), true)?;
-        let write_lock = Locked::take(write_lock, FlockOperation::NonBlockingLockExclusive).ok();
+        let write_lock = FileLock::take(write_lock, FlockOperation::NonBlockingLockExclusive).ok();
         let mut store =
             Store { folder, id: random_id(), root, _use_lock: use_lock, write_lock, published: Mutex::default() };
         let mut parts = Vec::new();
@@ -144,7 +144,7 @@ impl Store {
     /// Returns true if another process has published since, or has ended, so that this one may write.
     pub(crate) fn is_behind(&self) -> bool {
         let lock = open_private(&self.folder.join(WRITE_LOCK), true);
-        let is_free = || lock.is_ok_and(|lock| Locked::take(lock, FlockOperation::NonBlockingLockExclusive).is_ok());
+        let is_free = || lock.is_ok_and(|lock| FileLock::take(lock, FlockOperation::NonBlockingLockExclusive).is_ok());
         let is_newer = || match (read_manifest(&self.folder), &*self.published.lock()) {
             (Ok(found), Some(known)) => found.id != self.id || found.numbers != *known,
             (found, None) => found.is_ok(),
@@ -304,7 +304,7 @@ pub(crate) fn remove_folder(folder: &Path) -> io::Result<()> {
     check_owner(folder)?;
     let use_lock = open_private(&folder.join(USE_LOCK), true)?;
     let in_use = |_| io::Error::new(io::ErrorKind::ResourceBusy, "it is in use");
-    let _alone = Locked::take(use_lock, FlockOperation::NonBlockingLockExclusive).map_err(in_use)?;
+    let _alone = FileLock::take(use_lock, FlockOperation::NonBlockingLockExclusive).map_err(in_use)?;
     fs::remove_dir_all(folder)
 }
 

@@ -29,7 +29,7 @@ const NICE: i32 = 10;
 
 /// The thread, and the state that decides when it starts.
 #[derive(Default)]
-pub(super) struct Background {
+pub(super) struct BackgroundBuild {
     searches: u64,
     /// True if a build was started.
     begun: bool,

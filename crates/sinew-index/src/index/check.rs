@@ -82,7 +82,7 @@ mod tests {
     use crate::status::{BuildPolicy, Freshness, IndexOptions, IndexStatus};
     use sinew_watch::WatchQueue;
 
-    struct Watched {
+    struct WatchedIndex {
         place: tempfile::TempDir,
         queue: Arc<WatchQueue>,
         index: Index,
@@ -90,7 +90,7 @@ mod tests {
     }
 
     /// Creates an indexed and settled tree of 20 files; `None` if its file system has no events.
-    fn watched() -> Option<Watched> {
+    fn watched() -> Option<WatchedIndex> {
         let place = tempfile::tempdir().unwrap();
         std::fs::create_dir_all(place.path().join("root/a")).unwrap();
         for file in 0..20 {
@@ -106,10 +106,10 @@ mod tests {
         let pool = Pool::new("test", 1);
         index.build(&pool, &CancelToken::never()).unwrap();
         let is_watched = index.status().freshness == Freshness::Watch;
-        is_watched.then_some(Watched { place, queue, index, pool })
+        is_watched.then_some(WatchedIndex { place, queue, index, pool })
     }
 
-    impl Watched {
+    impl WatchedIndex {
         fn root(&self) -> &Path {
             self.index.root()
         }

@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 use super::{BLOCK, FORMAT, FileKind, FileRecord, HEAD, MAGIC, SCHEME, SECTIONS, SegmentFiles, SegmentId, form};
 use crate::gram::Gram;
 use crate::list::IdSet;
-use crate::lookup::{self, Candidates, FileTable, Lists, Reach};
+use crate::lookup::{self, Candidates, FileTable, PostingLists, Reach};
 use crate::page::{PageReader, ReadAt, damaged};
 use crate::plan::Plan;
 use crate::rice;
@@ -40,10 +40,10 @@ struct Section {
 /// One gram of the dictionary.
 struct Entry {
     gram: Gram,
-    list: Listed,
+    list: DocumentList,
 }
 
-enum Listed {
+enum DocumentList {
     All,
     /// One or two documents, stored in the dictionary; a single one is stored twice.
     Few([u32; 2]),
@@ -150,29 +150,29 @@ impl<R: ReadAt> Segment<R> {
             number += bytes.at_most((Gram::COUNT as u32 - 1 - number).into())? as u32;
             let gram = Gram::from_number(number).ok_or_else(|| damaged("a gram"))?;
             let list = match bytes.byte()? {
-                form::ALL => Listed::All,
-                form::ONE => Listed::Few([document(&mut bytes)?; 2]),
+                form::ALL => DocumentList::All,
+                form::ONE => DocumentList::Few([document(&mut bytes)?; 2]),
                 form::TWO => {
                     let pair = [document(&mut bytes)?, document(&mut bytes)?];
                     if pair[0] >= pair[1] {
                         return Err(damaged("a document"));
                     }
-                    Listed::Few(pair)
+                    DocumentList::Few(pair)
                 }
                 form::GAPS => {
                     let width = bytes.byte()?;
                     let count = bytes.at_most(documents)? as u32;
                     let length = bytes.at_most(self.lists.length - at)? as usize;
-                    Listed::Elsewhere { at, length, count, width: Some(width) }
+                    DocumentList::Elsewhere { at, length, count, width: Some(width) }
                 }
                 form::BITS => {
                     let count = bytes.at_most(documents)? as u32;
                     let length = documents.div_ceil(64) as usize * 8;
-                    Listed::Elsewhere { at, length, count, width: None }
+                    DocumentList::Elsewhere { at, length, count, width: None }
                 }
                 _ => return Err(damaged("the form of a list")),
             };
-            if let Listed::Elsewhere { length, .. } = list {
+            if let DocumentList::Elsewhere { length, .. } = list {
                 at += length as u64;
                 if at > self.lists.length {
                     return Err(damaged("a list"));
@@ -186,7 +186,7 @@ impl<R: ReadAt> Segment<R> {
     }
 }
 
-impl<R: ReadAt> Lists for Segment<R> {
+impl<R: ReadAt> PostingLists for Segment<R> {
     type Error = io::Error;
 
     fn at_most(&self, grams: RangeInclusive<Gram>) -> io::Result<usize> {
@@ -194,9 +194,9 @@ impl<R: ReadAt> Lists for Segment<R> {
             .entries(&grams)?
             .iter()
             .map(|entry| match &entry.list {
-                Listed::All => self.table.documents() as usize,
-                Listed::Few(pair) => 1 + usize::from(pair[0] < pair[1]),
-                Listed::Elsewhere { count, .. } => *count as usize,
+                DocumentList::All => self.table.documents() as usize,
+                DocumentList::Few(pair) => 1 + usize::from(pair[0] < pair[1]),
+                DocumentList::Elsewhere { count, .. } => *count as usize,
             })
             .sum())
     }
@@ -204,9 +204,9 @@ impl<R: ReadAt> Lists for Segment<R> {
     fn unite_into(&self, grams: RangeInclusive<Gram>, documents: &mut IdSet) -> io::Result<()> {
         for entry in self.entries(&grams)? {
             match entry.list {
-                Listed::All => *documents = IdSet::full(documents.limit()),
-                Listed::Few(pair) => pair.into_iter().for_each(|document| documents.insert(document)),
-                Listed::Elsewhere { at, length, count, width: Some(width) } => {
+                DocumentList::All => *documents = IdSet::full(documents.limit()),
+                DocumentList::Few(pair) => pair.into_iter().for_each(|document| documents.insert(document)),
+                DocumentList::Elsewhere { at, length, count, width: Some(width) } => {
                     let code = self.lists.part(&self.pages, at, length)?;
                     let limit = documents.limit();
                     let mut found = 0;
@@ -218,7 +218,7 @@ impl<R: ReadAt> Lists for Segment<R> {
                         return Err(damaged(&format!("the list of {}", entry.gram)));
                     }
                 }
-                Listed::Elsewhere { at, length, width: None, .. } => {
+                DocumentList::Elsewhere { at, length, width: None, .. } => {
                     let bits = self.lists.part(&self.pages, at, length)?;
                     documents.unite(&IdSet::from_bytes(&bits, documents.limit()));
                 }

@@ -11,7 +11,7 @@ const RECENT: usize = 1_024;
 
 /// A set of paths below the root.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Touched {
+pub(crate) struct ChangedPaths {
     /// Every file.
     pub(crate) all: bool,
     pub(crate) files: HashSet<Vec<u8>>,
@@ -19,9 +19,9 @@ pub(crate) struct Touched {
     pub(crate) folders: HashSet<FolderPath>,
 }
 
-impl Touched {
-    pub(crate) fn everything() -> Touched {
-        Touched { all: true, ..Touched::default() }
+impl ChangedPaths {
+    pub(crate) fn everything() -> ChangedPaths {
+        ChangedPaths { all: true, ..ChangedPaths::default() }
     }
 
     pub(crate) fn add_file(&mut self, path: Vec<u8>) {
@@ -33,7 +33,7 @@ impl Touched {
         }
     }
 
-    pub(crate) fn extend(&mut self, other: &Touched) {
+    pub(crate) fn extend(&mut self, other: &ChangedPaths) {
         self.all |= other.all;
         self.folders.extend(other.folders.iter().cloned());
         other.files.iter().for_each(|path| self.add_file(path.clone()));
@@ -102,7 +102,7 @@ mod tests {
 
     #[test]
     fn too_many_names_mean_everything_but_known_names_are_kept() {
-        let mut touched = Touched::default();
+        let mut touched = ChangedPaths::default();
         (0..=MAX_NAMES).for_each(|file| touched.add_file(file.to_le_bytes().to_vec()));
         assert!(touched.all && touched.files.len() == MAX_NAMES);
     }

@@ -8,18 +8,18 @@ use sinew_base::{CancelToken, Result};
 use sinew_pool::Pool;
 use sinew_walk::{Hints, Scan, ScanOptions, Tree, TreeUpdate};
 
+use crate::changed_paths::{ChangedPaths, RecentFiles, folder_of};
 use crate::changes::{ChangeLog, Changes};
-use crate::listed::{ListedStamps, SeenFiles};
 use crate::mounts::{Mounts, mounted_below};
-use crate::part::{Look, Part, look_at};
+use crate::part::{Part, StampLookup, look_at};
+use crate::stamp_reader::{SeenFiles, StampReader};
 use crate::status::{Freshness, IndexCounts, IndexOptions, IndexState, IndexStatus};
 use crate::store::{RootId, Store, folder_of_all, random_id};
-use crate::surprises::Surprises;
-use crate::touched::{RecentFiles, Touched, folder_of};
+use crate::unreported_changes::UnreportedChanges;
 use sinew_watch::{Event, FolderWatches, WatchQueue};
 
 /// The directory that is currently at the root, with its tree, watches and segments.
-pub(crate) struct Held {
+pub(crate) struct IndexedRoot {
     pub(crate) tree: Tree,
     watcher: FolderWatches,
     mounts: Mounts,
@@ -28,11 +28,11 @@ pub(crate) struct Held {
     user: rustix::process::Uid,
     /// Reported changes that have not been checked yet.
     hints: Hints,
-    touched: Touched,
+    touched: ChangedPaths,
     /// Changes reported since the build began; `None` if no build is running.
-    pub(crate) building: Option<Touched>,
+    pub(crate) building: Option<ChangedPaths>,
     recent: RecentFiles,
-    surprises: Surprises,
+    surprises: UnreportedChanges,
     /// `None` until a caller asks for changes.
     changes: Option<ChangeLog>,
     pub(crate) parts: Vec<Part>,
@@ -53,7 +53,7 @@ const LOOK: Duration = Duration::from_secs(30);
 /// The first number of segments that a process may not write to disk.
 const UNWRITTEN: u32 = 1 << 31;
 
-impl Held {
+impl IndexedRoot {
     /// Reads the tree of a root, opens its index on disk, and compares every stamp.
     pub(crate) fn open(
         root: &Path,
@@ -61,7 +61,7 @@ impl Held {
         queue: &Arc<WatchQueue>,
         pool: &Pool,
         cancel: &CancelToken,
-    ) -> Result<Held> {
+    ) -> Result<IndexedRoot> {
         let watcher = FolderWatches::new(Arc::clone(queue), !options.sweep, options.max_watches);
         let mounts = Mounts::open();
         let scan = ScanOptions {
@@ -72,11 +72,8 @@ impl Held {
         // Opened before the tree is read, so that its files are compared while their directories are open.
         let place = std::fs::canonicalize(root).ok().and_then(|path| RootId::of_path(&path).ok());
         let (mut store, mut parts) = open_store(place.clone(), options.cache.as_deref());
-        let listed = ListedStamps::new(
-            &watcher,
-            store.as_ref().map_or([0; 16], |store| store.id),
-            parts.iter().map(Part::files),
-        );
+        let listed =
+            StampReader::new(&watcher, store.as_ref().map_or([0; 16], |store| store.id), parts.iter().map(Part::files));
         let tree = Tree::open(&scan, &listed, pool, cancel)?;
         let mut seen = listed.into_seen();
         let found = tree.stamp(b"").ok().map(|stamp| RootId::new(tree.root(), &stamp));
@@ -86,7 +83,7 @@ impl Held {
             drop((std::mem::take(&mut store), std::mem::take(&mut parts), std::mem::take(&mut seen)));
             (store, parts) = open_store(found, options.cache.as_deref());
         }
-        let mut held = Held {
+        let mut held = IndexedRoot {
             next_segment: next_segment(&parts, store.as_ref()),
             key: store.as_ref().map_or_else(random_id, |store| store.id),
             store: store.map(Arc::new),
@@ -97,10 +94,10 @@ impl Held {
             user: rustix::process::geteuid(),
             hints: Hints::default(),
             // Only stamps reveal changes made before the watches existed.
-            touched: Touched::everything(),
+            touched: ChangedPaths::everything(),
             building: None,
             recent: RecentFiles::default(),
-            surprises: Surprises::default(),
+            surprises: UnreportedChanges::default(),
             changes: None,
             parts,
             is_full: false,
@@ -298,7 +295,7 @@ impl Held {
         self.parts.retain(|part| !replaced.contains(&part.number));
         self.parts.extend(parts);
         // A file with an event since it was read may have been read during a change.
-        let heard = self.building.take().unwrap_or_else(Touched::everything);
+        let heard = self.building.take().unwrap_or_else(ChangedPaths::everything);
         self.touched.extend(&heard);
         self.look(&[], pool, cancel)
     }
@@ -312,7 +309,7 @@ impl Held {
 
     /// Receives the reported events.
     fn hear(&mut self, counts: &mut IndexCounts) {
-        let Held { tree, watcher, hints, touched, recent, .. } = self;
+        let IndexedRoot { tree, watcher, hints, touched, recent, .. } = self;
         let complete = watcher.drain(|event| hear_event(&event, tree, hints, touched, recent));
         if !complete {
             counts.overflows += 1;
@@ -324,12 +321,12 @@ impl Held {
     /// Drops the files that were written to, and compares the stamps of other files with events and of files without a
     /// watch. Files in `seen` need no further check. If the call is cancelled, the next check covers everything.
     fn look(&mut self, seen: &[SeenFiles], pool: &Pool, cancel: &CancelToken) -> Result<()> {
-        let Held { tree, touched, recent, surprises, parts, mounted, key, .. } = self;
+        let IndexedRoot { tree, touched, recent, surprises, parts, mounted, key, .. } = self;
         let now = look_at(tree, key);
         let all = touched.all || tree.folders() == tree.unwatched();
         let some_unwatched = tree.unwatched() > 0;
         for (at, part) in parts.iter_mut().enumerate() {
-            let look: &Look<'_> = match seen.get(at) {
+            let look: &StampLookup<'_> = match seen.get(at) {
                 Some(seen) => &|number, _| seen.get(number),
                 None => &now,
             };
@@ -357,7 +354,7 @@ impl Held {
             }
             hide(part, mounted);
         }
-        self.touched = Touched::default();
+        self.touched = ChangedPaths::default();
         Ok(())
     }
 }
@@ -404,7 +401,7 @@ fn open_store(root: Option<RootId>, cache: Option<&Path>) -> (Option<Store>, Vec
 
 /// Converts one event to paths to check.
 #[allow(clippy::needless_pass_by_ref_mut, reason = "the fields of one state are borrowed separately")]
-fn hear_event(event: &Event, tree: &Tree, hints: &mut Hints, touched: &mut Touched, recent: &mut RecentFiles) {
+fn hear_event(event: &Event, tree: &Tree, hints: &mut Hints, touched: &mut ChangedPaths, recent: &mut RecentFiles) {
     use rustix::fs::inotify::ReadFlags as Flags;
     for folder in tree.folders_of(event.watch) {
         let folder = folder.to_vec();

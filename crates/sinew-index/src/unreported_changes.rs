@@ -7,13 +7,13 @@ const MOST: usize = 16;
 
 /// The paths that changed without an event.
 #[derive(Debug, Default)]
-pub(crate) struct Surprises {
+pub(crate) struct UnreportedChanges {
     files: HashSet<Vec<u8>>,
     /// The path that ended the trust.
     last: Option<Vec<u8>>,
 }
 
-impl Surprises {
+impl UnreportedChanges {
     /// Adds a file: it is checked in each call from now on.
     pub(crate) fn add_file(&mut self, path: &[u8]) {
         self.files.insert(path.to_vec());

@@ -8,20 +8,20 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use parking_lot::Mutex;
 use sinew_walk::{FolderObserver, ListedFolder, Stamp};
 
+use crate::changed_paths::prefix_of;
 use crate::part::{StampSeen, stamp_number};
 use crate::segment::SegmentFiles;
-use crate::touched::prefix_of;
 use sinew_watch::FolderWatches;
 
 /// An observer that records the stamps of the files of some segments after their directories got their watches.
-pub(crate) struct ListedStamps<'a> {
+pub(crate) struct StampReader<'a> {
     watcher: &'a FolderWatches,
     key: [u8; 16],
-    parts: Vec<ListedPart<'a>>,
+    parts: Vec<SegmentStamps<'a>>,
 }
 
 /// The files of a segment, and the stamps that the threads of a walk read.
-struct ListedPart<'a> {
+struct SegmentStamps<'a> {
     files: &'a SegmentFiles,
     stamps: Box<[AtomicU64]>,
     linked: Mutex<HashSet<u32>>,
@@ -35,29 +35,29 @@ pub(crate) struct SeenFiles {
     linked: HashSet<u32>,
 }
 
-impl ListedStamps<'_> {
+impl StampReader<'_> {
     /// Watches directories, and records stamps under a key for segments, each with its sorted files.
     pub(crate) fn new<'a>(
         watcher: &'a FolderWatches,
         key: [u8; 16],
         parts: impl IntoIterator<Item = &'a SegmentFiles>,
-    ) -> ListedStamps<'a> {
-        let part = |files: &'a SegmentFiles| ListedPart {
+    ) -> StampReader<'a> {
+        let part = |files: &'a SegmentFiles| SegmentStamps {
             files,
             stamps: (0..files.len()).map(|_| AtomicU64::new(0)).collect(),
             linked: Mutex::default(),
         };
-        ListedStamps { watcher, key, parts: parts.into_iter().map(part).collect() }
+        StampReader { watcher, key, parts: parts.into_iter().map(part).collect() }
     }
 
     /// Returns the recorded stamps of each segment.
     pub(crate) fn into_seen(self) -> Vec<SeenFiles> {
-        let seen = |part: ListedPart<'_>| SeenFiles { stamps: part.stamps, linked: part.linked.into_inner() };
+        let seen = |part: SegmentStamps<'_>| SeenFiles { stamps: part.stamps, linked: part.linked.into_inner() };
         self.parts.into_iter().map(seen).collect()
     }
 }
 
-impl FolderObserver for ListedStamps<'_> {
+impl FolderObserver for StampReader<'_> {
     fn enter(&self, folder: BorrowedFd<'_>, stamp: &Stamp) -> Option<i32> {
         self.watcher.enter(folder, stamp)
     }
@@ -89,7 +89,7 @@ impl FolderObserver for ListedStamps<'_> {
     }
 }
 
-impl ListedPart<'_> {
+impl SegmentStamps<'_> {
     fn note(&self, file: u32, StampSeen { number, is_linked }: StampSeen) {
         self.stamps[file as usize].store(number, Ordering::Relaxed);
         if is_linked {
@@ -146,7 +146,7 @@ mod tests {
         let mut all = [&there[..], &absent].concat();
         all.sort_unstable();
         let parts = [part(&all), part(&there[2..4]), part(&absent), part(&[])];
-        let listed = ListedStamps::new(&watcher, key, &parts);
+        let listed = StampReader::new(&watcher, key, &parts);
         let tree = Tree::open(&ScanOptions::new(&root), &listed, &pool, &never).unwrap();
         for (files, seen) in parts.iter().zip(listed.into_seen()) {
             for file in 0..files.len() {
