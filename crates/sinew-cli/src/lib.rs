@@ -171,10 +171,10 @@ fn sit_down(
     loop {
         let runtime = startup::runtime(2)?;
         let left = runtime.block_on(async {
-            let ending = ending.get_or_insert_with(signals::Ending::listen);
+            let ending = ending.get_or_insert_with(signals::EndSignal::listen);
             modes::interactive::run(startup, warnings, ending, &mut timing).await
         });
-        let Ok(modes::interactive::Left { moved: Some(moved), .. }) = left else {
+        let Ok(modes::interactive::ExitOutcome { moved: Some(moved), .. }) = left else {
             runtime.shutdown_background();
             end(timing, is_timed);
             return left.map(|left| left.code);

@@ -6,7 +6,7 @@ use std::time::Duration;
 use sinew::base::{CancelHandle, CancelToken, read_limited};
 use sinew_agent::extension::Context;
 use sinew_agent::mcp::Manager;
-use sinew_agent::resource::{Attacher, Commands, Prompt, Reading, ResourceFolders, Resources};
+use sinew_agent::resource::{Attacher, Commands, Prompt, PromptInputs, ResourceFolders, Resources};
 use sinew_llm::message::{AgentMessage, FileMention, MentionedFile};
 use sinew_session::clock::Clock;
 use sinew_tools::{Host, ImageSettings};
@@ -134,7 +134,7 @@ impl Prompts {
         let mut prompt = {
             let attacher = self.attacher();
             let (commands, resources, context) = (&self.commands, &*self.resources, &self.context);
-            let reading = Reading { commands, resources, attacher: &attacher, context, now };
+            let reading = PromptInputs { commands, resources, attacher: &attacher, context, now };
             let data = self.data.as_deref().unwrap_or_default();
             match self.mcp.prompt_text(&text).await {
                 // Text from a server is not searched for commands or mentions of files.

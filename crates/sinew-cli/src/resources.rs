@@ -16,7 +16,7 @@ use crate::settings::Settings;
 use crate::startup::Startup;
 
 /// The loaded resources, and the options to load them again.
-pub(crate) struct Loaded {
+pub(crate) struct LoadedResources {
     pub(crate) options: ResourceOptions,
     pub(crate) resources: Arc<Resources>,
     stream: StreamSettings,
@@ -26,7 +26,7 @@ pub(crate) struct Loaded {
     pub(crate) images: ImageSettings,
 }
 
-impl Loaded {
+impl LoadedResources {
     /// Returns the rules that check the answers of one session.
     pub(crate) fn rules(&self) -> Option<StreamRules> {
         let first = self.first.lock().take();
@@ -44,7 +44,7 @@ pub(crate) async fn load(
     extensions: &[Arc<dyn Extension>],
     context: &Context,
     warnings: &mut Vec<String>,
-) -> Result<Loaded, Failure> {
+) -> Result<LoadedResources, Failure> {
     let Startup { args, paths, settings, trusted, .. } = startup;
     let mut options = ResourceOptions { trusted: *trusted, ..options(args, paths, settings) };
     let given = &args.resources;
@@ -62,7 +62,7 @@ pub(crate) async fn load(
     let stream = settings.stream_rules();
     let (first, faults) = StreamRules::new(&resources.rules, stream.clone());
     warnings.extend(faults);
-    Ok(Loaded { options, resources, stream, first: Mutex::new(first), images: settings.images() })
+    Ok(LoadedResources { options, resources, stream, first: Mutex::new(first), images: settings.images() })
 }
 
 /// Returns the directories that contain resources.

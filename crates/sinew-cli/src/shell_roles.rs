@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileTypeExt;
 
 /// The name of the role that keeps a server.
-const KEEPER: &str = sinew_process::kept::ROLE;
+const KEEPER: &str = sinew_process::supervision::ROLE;
 
 /// The name under which the supervisor of a shell starts the embedded interpreter.
 const INTERPRETER: &str = "sinew-shell-host";
@@ -26,7 +26,7 @@ pub(crate) fn run(name: &OsStr, arguments: &[OsString]) -> Option<u8> {
         return None;
     }
     if role == KEEPER {
-        return Some(u8::try_from(sinew_process::kept::keeper()).unwrap_or(1));
+        return Some(u8::try_from(sinew_process::supervision::keeper()).unwrap_or(1));
     }
     // Rust ignores SIGPIPE, and commands would inherit that from the shell: `yes | head` would never end.
     // SAFETY: no other thread runs yet, and the default action needs no handler.

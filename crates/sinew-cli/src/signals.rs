@@ -10,15 +10,15 @@ use crate::sys::signals;
 /// The first signal that asks the program to end. A signal that arrives between two runtimes, or too late for the
 /// first, is reported in the second.
 #[derive(Clone)]
-pub(crate) struct Ending {
+pub(crate) struct EndSignal {
     signals: Arc<Mutex<Pin<Box<dyn Future<Output = u8> + Send>>>>,
     heard: Arc<OnceLock<u8>>,
 }
 
-impl Ending {
+impl EndSignal {
     /// Starts to listen. Must be called inside a runtime.
-    pub(crate) fn listen() -> Ending {
-        Ending { signals: Arc::new(Mutex::new(Box::pin(signals()))), heard: Arc::default() }
+    pub(crate) fn listen() -> EndSignal {
+        EndSignal { signals: Arc::new(Mutex::new(Box::pin(signals()))), heard: Arc::default() }
     }
 
     /// Resolves like [`signals`], for every caller.
@@ -42,7 +42,7 @@ mod tests {
     fn a_signal_between_two_runtimes_is_reported_in_all_later_ones() {
         let runtime = || tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
         let first = runtime();
-        let ending = first.block_on(async { Ending::listen() });
+        let ending = first.block_on(async { EndSignal::listen() });
         // This task waits, and is dropped with the runtime.
         let waits = ending.clone();
         first.spawn(async move { waits.heard().await });

@@ -45,7 +45,7 @@ pub struct Project {
 
 /// The user's known answer about a project.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Standing {
+pub enum TrustState {
     /// Nothing in the project requires trust.
     Harmless,
     /// The user trusts the current files.
@@ -113,21 +113,21 @@ impl Project {
     ///
     /// # Errors
     /// Returns an error if the file cannot be read.
-    pub fn standing(&self, file: &Path) -> Result<Standing> {
+    pub fn standing(&self, file: &Path) -> Result<TrustState> {
         if self.names.is_empty() {
-            return Ok(Standing::Harmless);
+            return Ok(TrustState::Harmless);
         }
         let answers = match fs::read_to_string(file) {
             Ok(text) => parse(&text, file)?,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Standing::Unknown),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(TrustState::Unknown),
             Err(error) => return Err(Error::io(format!("failed to read {}", file.display()), &error)),
         };
-        let Some(answer) = answers.get(&self.key()) else { return Ok(Standing::Unknown) };
+        let Some(answer) = answers.get(&self.key()) else { return Ok(TrustState::Unknown) };
         let same = self.digest.is_some() && answer.get("hash").and_then(Value::as_str) == self.digest.as_deref();
         Ok(match answer.get("trusted").and_then(Value::as_bool) {
-            _ if !same => Standing::Changed,
-            Some(true) => Standing::Trusted,
-            _ => Standing::Refused,
+            _ if !same => TrustState::Changed,
+            Some(true) => TrustState::Trusted,
+            _ => TrustState::Refused,
         })
     }
 
@@ -266,7 +266,7 @@ mod tests {
         }
 
         #[track_caller]
-        fn is(&self, expect: Standing) {
+        fn is(&self, expect: TrustState) {
             assert_eq!(self.look().standing(&self.file()).unwrap(), expect);
         }
     }
@@ -277,19 +277,19 @@ mod tests {
         stage.write("p/AGENTS.md", "x");
         stage.write("p/.sinew/skills/a/SKILL.md", "x");
         stage.write("p/.sinew/settings.json", r#"{"colorBlindMode": true, "permissions": {"deny": ["bash"]}}"#);
-        stage.is(Standing::Harmless);
+        stage.is(TrustState::Harmless);
     }
 
     #[test]
     fn an_answer_holds_until_a_file_changes() {
         let stage = Stage::new();
         stage.write("p/.sinew/hooks.json", "{}");
-        stage.is(Standing::Unknown);
+        stage.is(TrustState::Unknown);
         stage.look().remember(&stage.file(), true).unwrap();
-        stage.is(Standing::Trusted);
+        stage.is(TrustState::Trusted);
         stage.write("p/.sinew/skills/a/SKILL.md", "x");
         stage.write("p/.sinew/settings.json", r#"{"colorBlindMode": true}"#);
-        stage.is(Standing::Trusted);
+        stage.is(TrustState::Trusted);
         let changes = [
             ("p/.sinew/hooks.json", "{ }"),
             ("p/.sinew/mcp.json", "{}"),
@@ -303,12 +303,12 @@ mod tests {
         ];
         for (file, text) in changes {
             stage.write(file, text);
-            stage.is(Standing::Changed);
+            stage.is(TrustState::Changed);
             stage.look().remember(&stage.file(), false).unwrap();
-            stage.is(Standing::Refused);
+            stage.is(TrustState::Refused);
         }
         fs::remove_file(stage.0.path().join("p/.mcp.json")).unwrap();
-        stage.is(Standing::Changed);
+        stage.is(TrustState::Changed);
         let variables = [("OPENAI_API_KEY".to_string(), "k".to_string())];
         let with = Project::look(&stage.0.path().join("p"), &variables);
         assert_ne!(with.digest, stage.look().digest);
@@ -319,13 +319,13 @@ mod tests {
         let stage = Stage::new();
         stage.write("p/x", "");
         stage.write(".mcp.json", "{}");
-        stage.is(Standing::Harmless);
+        stage.is(TrustState::Harmless);
         fs::create_dir(stage.0.path().join(".git")).unwrap();
-        stage.is(Standing::Unknown);
+        stage.is(TrustState::Unknown);
         stage.look().remember(&stage.file(), true).unwrap();
-        stage.is(Standing::Trusted);
+        stage.is(TrustState::Trusted);
         stage.write(".mcp.json", "{ }");
-        stage.is(Standing::Changed);
+        stage.is(TrustState::Changed);
     }
 
     #[cfg(unix)]
@@ -338,10 +338,10 @@ mod tests {
         std::os::unix::fs::symlink(stage.0.path().join("p"), stage.0.path().join("link")).unwrap();
         let at = |name: &str| Project::look(&stage.0.path().join(name), &[]);
         at("link").remember(&stage.file(), true).unwrap();
-        stage.is(Standing::Trusted);
-        assert_eq!(at("q").standing(&stage.file()).unwrap(), Standing::Unknown);
+        stage.is(TrustState::Trusted);
+        assert_eq!(at("q").standing(&stage.file()).unwrap(), TrustState::Unknown);
         at("q").remember(&stage.file(), false).unwrap();
-        stage.is(Standing::Trusted);
+        stage.is(TrustState::Trusted);
         assert_eq!(fs::metadata(stage.file()).unwrap().permissions().mode() & 0o777, 0o600);
     }
 
@@ -362,7 +362,7 @@ mod tests {
         for n in 0..=MOST_FILES {
             stage.write(&format!("p/.sinew/extensions/{n}"), "");
         }
-        stage.is(Standing::Unknown);
+        stage.is(TrustState::Unknown);
         assert!(stage.look().remember(&stage.file(), true).is_err());
     }
 }

@@ -16,7 +16,7 @@ use crate::host::{ClientHost, Elicitation, NoHost, read_elicitation};
 use crate::link::Link;
 use crate::lists::{ListKind, PageReader};
 use crate::model::{self, Listing, PromptMessage, Resource, ServerInfo, ToolResult};
-use crate::timers::{self, CallTimes, Expired};
+use crate::timers::{self, CallTimes, ExpiredLimit};
 
 /// The maximum number of times that the server may answer a call with a question.
 const QUESTION_ROUNDS: usize = 8;
@@ -253,8 +253,8 @@ impl Client {
         let answer = self.link.request(&self.core, method, params, Some(watcher), true);
         match timers::wait(options.times, &touched, self.core.asking.subscribe(), answer).await {
             Ok(answer) => answer,
-            Err(Expired::Silence) => Err(McpError::Silence(options.times.silence)),
-            Err(Expired::Total) => Err(McpError::TotalTime(options.times.total)),
+            Err(ExpiredLimit::Silence) => Err(McpError::Silence(options.times.silence)),
+            Err(ExpiredLimit::Total) => Err(McpError::TotalTime(options.times.total)),
         }
     }
 
@@ -393,7 +393,7 @@ impl Client {
     async fn shake_hands(&self, certain: bool) -> Result<ServerInfo, McpError> {
         #[derive(Deserialize)]
         #[serde(rename_all = "camelCase")]
-        struct Initialized {
+        struct InitializeResult {
             protocol_version: String,
             #[serde(default)]
             capabilities: Map<String, Value>,
@@ -407,7 +407,7 @@ impl Client {
         params.insert("capabilities".to_string(), self.capabilities());
         params.insert("clientInfo".to_string(), self.client_info());
         let result = self.link.request(&self.core, "initialize", params, None, false).await?;
-        let initialized: Initialized = serde_json::from_str(result.get())
+        let initialized: InitializeResult = serde_json::from_str(result.get())
             .map_err(|error| McpError::Protocol(format!("the answer to initialize cannot be read: {error}")))?;
         let Some(version) = era::legacy_version(&initialized.protocol_version) else {
             return Err(no_common(vec![initialized.protocol_version]));

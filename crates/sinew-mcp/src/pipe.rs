@@ -104,7 +104,7 @@ impl PipeLink {
             }
             (id, message::encode_request(&Id::Number(id), method, Some(&params)))
         };
-        let mut pending = Pending { link: self, id, cancellable, sent: false };
+        let mut pending = PendingCall { link: self, id, cancellable, sent: false };
         if self.outbox.send(request).await.is_err() {
             return Err(self.closed());
         }
@@ -144,14 +144,14 @@ impl Drop for PipeLink {
 }
 
 /// A sent call. Dropping it before the answer cancels the call.
-struct Pending<'a> {
+struct PendingCall<'a> {
     link: &'a PipeLink,
     id: i64,
     cancellable: bool,
     sent: bool,
 }
 
-impl Drop for Pending<'_> {
+impl Drop for PendingCall<'_> {
     fn drop(&mut self) {
         let waits = self.link.table.lock().peer.give_up(self.id).is_some();
         if waits && self.sent && self.cancellable {

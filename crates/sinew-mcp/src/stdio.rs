@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use sinew_process::kept::{self, Kept, KeptProgram};
+use sinew_process::supervision::{self, ProgramSpec, SupervisedProgram};
 use tokio::io::AsyncReadExt;
 use tokio::net::unix::pipe;
 use tokio::sync::Semaphore;
@@ -28,10 +28,10 @@ const STDERR_BYTES: usize = 64 * 1024;
 /// A server to start.
 #[derive(Debug, Clone)]
 pub struct StdioServer {
-    /// The keeper program: see [`sinew_process::kept`].
+    /// The keeper program: see [`sinew_process::supervision`].
     pub keeper: PathBuf,
     /// The server with its arguments, directory and whole environment.
-    pub program: KeptProgram,
+    pub program: ProgramSpec,
 }
 
 impl Client {
@@ -62,7 +62,7 @@ impl Client {
     async fn start_once(server: &StdioServer, options: &ClientOptions) -> Result<Client, McpError> {
         let core = Core::new(Arc::clone(&options.host), options.limits);
         let StdioServer { keeper, program } = server.clone();
-        let started = tokio::task::spawn_blocking(move || kept::start(&keeper, &program)).await;
+        let started = tokio::task::spawn_blocking(move || supervision::start(&keeper, &program)).await;
         let (kept, pipes) = started
             .map_err(|error| McpError::Start(format!("failed to start the server: {error}")))?
             .map_err(|error| McpError::Start(error.to_string()))?;
@@ -120,7 +120,7 @@ pub(crate) struct Program {
     stderr: StderrTail,
     pid: u32,
     /// `None` after it was closed.
-    kept: Mutex<Option<Kept>>,
+    kept: Mutex<Option<SupervisedProgram>>,
 }
 
 impl Program {

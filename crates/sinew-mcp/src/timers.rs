@@ -25,7 +25,7 @@ impl Default for CallTimes {
 
 /// The limit that expired.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Expired {
+pub(crate) enum ExpiredLimit {
     Silence,
     Total,
 }
@@ -37,7 +37,7 @@ pub(crate) async fn wait<T>(
     progress: &Notify,
     mut asking: watch::Receiver<usize>,
     answer: impl Future<Output = T>,
-) -> Result<T, Expired> {
+) -> Result<T, ExpiredLimit> {
     let mut answer = pin!(answer);
     let begun = Instant::now();
     let (mut silence, mut total) = (later(begun, times.silence), later(begun, times.total));
@@ -62,7 +62,7 @@ pub(crate) async fn wait<T>(
                 return Ok(answer.await);
             },
             () = tokio::time::sleep_until(silence.min(total)) => {
-                return Err(if total <= silence { Expired::Total } else { Expired::Silence });
+                return Err(if total <= silence { ExpiredLimit::Total } else { ExpiredLimit::Silence });
             }
         }
     }
@@ -84,7 +84,7 @@ mod tests {
     /// Runs `wait` with a paused clock. The answer arrives after `answer` seconds, progress arrives at the given
     /// seconds, and the user is asked during the given intervals. Returns the outcome and the second at which it was
     /// known.
-    async fn run(answer: u64, progress: &[u64], asked: &[(u64, u64)]) -> (Result<(), Expired>, u64) {
+    async fn run(answer: u64, progress: &[u64], asked: &[(u64, u64)]) -> (Result<(), ExpiredLimit>, u64) {
         let begun = Instant::now();
         let at = move |second: u64| tokio::time::sleep_until(begun + Duration::from_secs(second));
         let touched = Arc::new(Notify::new());
@@ -116,22 +116,22 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_call_without_an_answer_times_out() {
         assert_eq!(run(59, &[], &[]).await, (Ok(()), 59));
-        assert_eq!(run(61, &[], &[]).await, (Err(Expired::Silence), 60));
+        assert_eq!(run(61, &[], &[]).await, (Err(ExpiredLimit::Silence), 60));
     }
 
     #[tokio::test(start_paused = true)]
     async fn progress_extends_a_call_up_to_the_total_limit() {
         let every_20: Vec<u64> = (1..200).map(|round| round * 20).collect();
         assert_eq!(run(300, &every_20, &[]).await, (Ok(()), 300));
-        assert_eq!(run(4000, &every_20, &[]).await, (Err(Expired::Total), 1800));
-        assert_eq!(run(300, &[30, 60], &[]).await, (Err(Expired::Silence), 120));
+        assert_eq!(run(4000, &every_20, &[]).await, (Err(ExpiredLimit::Total), 1800));
+        assert_eq!(run(300, &[30, 60], &[]).await, (Err(ExpiredLimit::Silence), 120));
     }
 
     #[tokio::test(start_paused = true)]
     async fn time_limits_are_paused_while_the_user_is_asked() {
-        assert_eq!(run(5000, &[], &[(10, 4000)]).await, (Err(Expired::Silence), 4050));
+        assert_eq!(run(5000, &[], &[(10, 4000)]).await, (Err(ExpiredLimit::Silence), 4050));
         assert_eq!(run(4020, &[], &[(10, 4000)]).await, (Ok(()), 4020));
         assert_eq!(run(500, &[], &[(10, 400), (420, 480)]).await, (Ok(()), 500));
-        assert_eq!(run(600, &[], &[(10, 400), (420, 480)]).await, (Err(Expired::Silence), 510));
+        assert_eq!(run(600, &[], &[(10, 400), (420, 480)]).await, (Err(ExpiredLimit::Silence), 510));
     }
 }

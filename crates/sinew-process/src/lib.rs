@@ -3,11 +3,11 @@
 //! A process id can be reused after its process has ended. All functions therefore identify a process by id *and* start
 //! time, and on Linux by a pidfd, which always refers to the same process.
 //!
-//! `kept` starts programs that are terminated when this process ends for any reason (Unix).
+//! `supervision` starts programs that are terminated when this process ends for any reason (Unix).
 
-#[cfg(unix)]
-pub mod kept;
 mod process;
+#[cfg(unix)]
+pub mod supervision;
 mod sys;
 mod tree;
 

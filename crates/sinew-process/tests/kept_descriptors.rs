@@ -6,7 +6,7 @@
 use std::path::Path;
 
 use sinew_process::descendants;
-use sinew_process::kept::{self, KeptProgram};
+use sinew_process::supervision::{self, ProgramSpec};
 
 #[test]
 fn starts_leave_no_descriptor_and_no_process() {
@@ -15,7 +15,8 @@ fn starts_leave_no_descriptor_and_no_process() {
     let before = descriptors();
     for round in 0..100 {
         let name = if round % 4 == 3 { "/nowhere" } else { "/bin/true" };
-        if let Ok((kept, pipes)) = kept::start(keeper, &KeptProgram { program: name.into(), ..KeptProgram::default() })
+        if let Ok((kept, pipes)) =
+            supervision::start(keeper, &ProgramSpec { program: name.into(), ..ProgramSpec::default() })
         {
             drop(pipes);
             kept.close();

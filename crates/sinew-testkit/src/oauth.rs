@@ -1,5 +1,5 @@
 //! An MCP server that requires a login, and its authorization server: strict according to RFC 6749, 7591, 7636, 8414,
-//! 8707, 9207 and 9728, except for the faults that [`Manners`] requests.
+//! 8707, 9207 and 9728, except for the faults that [`OAuthBehavior`] requests.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -11,11 +11,11 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use url::Url;
 
-use crate::provider::{Recorded, Reply, Server};
+use crate::provider::{RecordedRequest, Reply, Server};
 
 /// The behaviour of the servers. The default is correct in every respect.
 #[derive(Debug, Clone)]
-pub struct Manners {
+pub struct OAuthBehavior {
     /// True if the resource has metadata; without it, the server behaves like one from before 2025-06-18.
     pub resource_metadata: bool,
     /// True if the challenge names the URL of the metadata, which is then not at a well-known URL.
@@ -52,9 +52,9 @@ pub struct Manners {
     pub revocation: Option<u16>,
 }
 
-impl Default for Manners {
-    fn default() -> Manners {
-        Manners {
+impl Default for OAuthBehavior {
+    fn default() -> OAuthBehavior {
+        OAuthBehavior {
             resource_metadata: true,
             metadata_in_challenge: false,
             resource: None,
@@ -84,7 +84,7 @@ pub struct OAuthServer {
 
 #[derive(Default)]
 struct State {
-    manners: Manners,
+    manners: OAuthBehavior,
     /// Redirect URLs by client.
     clients: HashMap<String, String>,
     /// The issued codes, each with the parameters of its authorization.
@@ -107,7 +107,7 @@ const SECRET: &str = "secret of the client";
 impl OAuthServer {
     /// Starts both servers.
     #[must_use]
-    pub fn start(manners: Manners) -> OAuthServer {
+    pub fn start(manners: OAuthBehavior) -> OAuthServer {
         let state = Arc::new(Mutex::new(State { manners, ..State::default() }));
         let own = Arc::clone(&state);
         let server = Server::start(move |request| own.lock().answer(request));
@@ -128,7 +128,7 @@ impl OAuthServer {
 
     /// Returns the requests so far.
     #[must_use]
-    pub fn requests(&self) -> Vec<Recorded> {
+    pub fn requests(&self) -> Vec<RecordedRequest> {
         self.server.requests()
     }
 
@@ -164,7 +164,7 @@ impl OAuthServer {
     }
 
     /// Changes the behaviour of the servers.
-    pub fn change(&self, change: impl FnOnce(&mut Manners)) {
+    pub fn change(&self, change: impl FnOnce(&mut OAuthBehavior)) {
         change(&mut self.state.lock().manners);
     }
 }
@@ -200,7 +200,7 @@ fn fetch(url: &Url) -> (String, String) {
 }
 
 impl State {
-    fn answer(&mut self, request: &Recorded) -> Reply {
+    fn answer(&mut self, request: &RecordedRequest) -> Reply {
         let base = format!("http://{}", request.header("host").unwrap_or_default());
         let (path, query) = request.path.split_once('?').unwrap_or((&request.path, ""));
         let query = pairs(query.as_bytes());
@@ -252,7 +252,7 @@ impl State {
         Reply::json(200, &metadata)
     }
 
-    fn register(&mut self, request: &Recorded) -> Reply {
+    fn register(&mut self, request: &RecordedRequest) -> Reply {
         let wish = request.json();
         let redirect = wish["redirect_uris"][0].as_str().unwrap_or_default().to_string();
         self.expect(redirect.starts_with("http://127.0.0.1:"), "the redirect address is no literal of this machine");
@@ -308,7 +308,7 @@ impl State {
         Reply::text(302, "text/plain", "").header("Location", back.as_str())
     }
 
-    fn token(&mut self, request: &Recorded, base: &str) -> Reply {
+    fn token(&mut self, request: &RecordedRequest, base: &str) -> Reply {
         let form = pairs(&request.body);
         let get = |key: &str| form.get(key).cloned().unwrap_or_default();
         let kind = request.header("content-type").unwrap_or_default().to_string();
@@ -354,7 +354,7 @@ impl State {
         )
     }
 
-    fn revoke(&mut self, request: &Recorded) -> Reply {
+    fn revoke(&mut self, request: &RecordedRequest) -> Reply {
         let form = pairs(&request.body);
         let token = form.get("token").cloned().unwrap_or_default();
         let client = self.client(request, &form);
@@ -380,7 +380,7 @@ impl State {
     }
 
     /// Returns the client that sends a form, if it sends its secret in the required way.
-    fn client(&self, request: &Recorded, form: &HashMap<String, String>) -> Option<String> {
+    fn client(&self, request: &RecordedRequest, form: &HashMap<String, String>) -> Option<String> {
         let secret = self.manners.client.map_or(SECRET, |(_, secret)| secret);
         let header = request.header("authorization");
         match self.manners.token_auth {
@@ -399,7 +399,7 @@ impl State {
     }
 
     /// Answers requests to the MCP server, which has no handshake.
-    fn tools(&mut self, request: &Recorded, base: &str) -> Reply {
+    fn tools(&mut self, request: &RecordedRequest, base: &str) -> Reply {
         let bearer = request.header("authorization").and_then(|value| value.strip_prefix("Bearer "));
         let call = request.json();
         let challenge = |error: &str, scope: &str| {

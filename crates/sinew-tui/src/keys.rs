@@ -88,7 +88,7 @@ impl std::fmt::Display for KeyProblem {
 
 /// The meaning of a key press.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Called<'a> {
+pub enum KeyLookup<'a> {
     /// The key calls this action.
     Action(&'a str),
     /// The key is the first one of a chord.
@@ -152,27 +152,27 @@ impl KeyMap {
     /// Returns the action of a key press in the first of `contexts` that knows it, trying the key itself before its
     /// other interpretations. `before` is the key that began a chord.
     #[must_use]
-    pub fn called(&self, contexts: &[&str], before: Option<Key>, press: &KeyPress) -> Called<'_> {
+    pub fn called(&self, contexts: &[&str], before: Option<Key>, press: &KeyPress) -> KeyLookup<'_> {
         let keys = [Some(press.key)].into_iter().chain(press.others).flatten();
         for (key, context) in keys.flat_map(|key| contexts.iter().map(move |context| (key, *context))) {
             let chord = Chord { first: before.unwrap_or(key), then: before.map(|_| key) };
             for binding in self.bindings.iter().filter(|binding| binding.context == context) {
                 if binding.chords.contains(&chord) {
-                    return Called::Action(&binding.action);
+                    return KeyLookup::Action(&binding.action);
                 }
                 if before.is_none() && binding.chords.iter().any(|chord| chord.first == key) {
-                    return Called::Begins(key);
+                    return KeyLookup::Begins(key);
                 }
             }
         }
-        Called::Nothing
+        KeyLookup::Nothing
     }
 
     /// Returns true if a press, or the last one of a chord, calls an action.
     #[must_use]
     pub fn calls(&self, action: &str, before: Option<Key>, press: &KeyPress) -> bool {
         let context = self.bindings.iter().find(|binding| binding.action == action);
-        context.is_some_and(|binding| self.called(&[&binding.context], before, press) == Called::Action(action))
+        context.is_some_and(|binding| self.called(&[&binding.context], before, press) == KeyLookup::Action(action))
     }
 
     /// Returns the chords of an action.
@@ -230,10 +230,10 @@ mod tests {
             ]
         );
         let called = |data| map.called(&["app"], None, &press(data));
-        assert_eq!(called("\x1bo"), Called::Action("app.open"));
-        assert_eq!(called("\x04"), Called::Action("app.exit"));
-        assert_eq!(called("\x03"), Called::Nothing);
-        assert_eq!(map.called(&["edit", "app"], None, &press("\x04")), Called::Action("edit.delete"));
+        assert_eq!(called("\x1bo"), KeyLookup::Action("app.open"));
+        assert_eq!(called("\x04"), KeyLookup::Action("app.exit"));
+        assert_eq!(called("\x03"), KeyLookup::Nothing);
+        assert_eq!(map.called(&["edit", "app"], None, &press("\x04")), KeyLookup::Action("edit.delete"));
         assert!(map.calls("app.exit", None, &press("\x04")));
         assert!(!map.calls("app.clear", None, &press("\x04")));
     }
@@ -243,10 +243,10 @@ mod tests {
         let mut map = map();
         assert_eq!(map.apply([("app.open", vec!["Ctrl+X ctrl+E", "ALT+Shift+o"]), ("app.exit", vec![])]), []);
         let (first, second) = (press("\x18"), press("\x05"));
-        assert_eq!(map.called(&["app"], None, &first), Called::Begins(first.key));
-        assert_eq!(map.called(&["app"], Some(first.key), &second), Called::Action("app.open"));
-        assert_eq!(map.called(&["app"], Some(first.key), &first), Called::Nothing);
-        assert_eq!(map.called(&["app"], None, &second), Called::Nothing);
+        assert_eq!(map.called(&["app"], None, &first), KeyLookup::Begins(first.key));
+        assert_eq!(map.called(&["app"], Some(first.key), &second), KeyLookup::Action("app.open"));
+        assert_eq!(map.called(&["app"], Some(first.key), &first), KeyLookup::Nothing);
+        assert_eq!(map.called(&["app"], None, &second), KeyLookup::Nothing);
         let shown: Vec<String> = map.chords("app.open").iter().map(Chord::to_string).collect();
         assert_eq!(shown, ["ctrl+x ctrl+e", "shift+alt+o"]);
         assert_eq!(map.chords("app.exit"), []);
@@ -256,7 +256,7 @@ mod tests {
             [KeyProblem::Conflict("app.clear".into(), "app.open".into(), chord("ctrl+x ctrl+e"))],
             "nobody reaches the second key"
         );
-        assert_eq!(map.called(&["app"], None, &first), Called::Action("app.clear"));
+        assert_eq!(map.called(&["app"], None, &first), KeyLookup::Action("app.clear"));
     }
 
     #[test]

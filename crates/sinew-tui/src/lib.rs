@@ -118,11 +118,12 @@ pub use block::{
     DiffBlock, DiffOptions, MarkdownBlock, OutputBlock, TextBlock, ThoughtBlock, diff_lines, patch_counts, patch_lines,
 };
 pub use edit::{EditAction, Editor, EditorRows, EditorStyle, History, Vi, ViKey, ViMode, ViPress};
-pub use keys::{Called, Chord, KeyMap, KeyProblem};
+pub use keys::{Chord, KeyLookup, KeyMap, KeyProblem};
 pub use linear::{InputLine, LinearOutput, Pace, Speech};
 pub use list::List;
 pub use screen::{
-    Block, BlockId, Caret, CaretPlace, Characters, Chrome, Frame, Layout, Reflow, Rendered, Screen, ScreenOptions, Size,
+    Block, BlockId, Caret, CaretPlace, Characters, Chrome, Frame, Layout, Reflow, RenderedRows, Screen, ScreenOptions,
+    Size,
 };
 pub use sinew_term::{Key, KeyPress};
 pub use term::input::{Event, InputParser, Reply};
@@ -132,4 +133,6 @@ pub use text::row::{Cell, Line, Mark, Row, Run, is_safe_link};
 pub use text::style::{Attrs, Color, Depth, Style};
 pub use text::width::is_certain;
 pub use text::wrap::{WrapMode, wrap};
-pub use viewer::{Passage, Passages, QueryPress, Reaction, ReadPassages, Search, Spot, ViewAction, Viewer, Wanted};
+pub use viewer::{
+    Passage, Passages, QueryPress, Reaction, ReadPassages, Search, SearchTarget, ViewAction, ViewPosition, Viewer,
+};

@@ -8,7 +8,7 @@ mod reflow;
 mod resize;
 mod window;
 
-pub use document::{Block, BlockId, Layout, Rendered};
+pub use document::{Block, BlockId, Layout, RenderedRows};
 pub use palette::Characters;
 pub use reflow::Reflow;
 
@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use crate::text::row::Row;
 use crate::text::style::Depth;
-use compose::{Shown, compose};
+use compose::{WindowRow, compose};
 use document::Document;
 use palette::Palette;
 use window::Window;
@@ -236,7 +236,7 @@ impl Screen {
         self.document.layout(self.size.columns, &self.theme);
         let plan = compose(&self.document, &self.chrome, self.size, self.window.height());
         let (rows, cursor) = (&self.window.rows, self.window.cursor.0);
-        let differs = |(at, (old, new)): (usize, (&Shown, &Shown))| {
+        let differs = |(at, (old, new)): (usize, (&WindowRow, &WindowRow))| {
             at != cursor && (old.joined != new.joined || !Arc::ptr_eq(&old.row, &new.row) && old.row != new.row)
         };
         self.fresh

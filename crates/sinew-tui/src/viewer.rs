@@ -4,8 +4,8 @@
 mod passage;
 mod search;
 
-pub use passage::{Passage, Passages, ReadPassages, Wanted};
-pub use search::{Search, Spot};
+pub use passage::{Passage, Passages, ReadPassages, SearchTarget};
+pub use search::{Search, ViewPosition};
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,11 +20,11 @@ use crate::text::wrap::{WrapMode, wrap};
 const KEPT: usize = 32;
 
 /// The position of a row: its passage, and its index among the passage's rows.
-type Place = (usize, usize);
+type RowPosition = (usize, usize);
 
 /// A passage as rows of the current width; a row's `line` is its line in the passage.
 #[derive(Debug)]
-struct Laid {
+struct PassageRows {
     passage: Passage,
     rows: Vec<Row>,
 }
@@ -91,19 +91,19 @@ pub struct Viewer {
     passages: Arc<dyn Passages>,
     mode: WrapMode,
     size: Size,
-    laid: BTreeMap<usize, Laid>,
-    top: Place,
+    laid: BTreeMap<usize, PassageRows>,
+    top: RowPosition,
     /// The search text.
     query: String,
     /// The line found last, until another key moves the view.
-    found: Option<Spot>,
+    found: Option<ViewPosition>,
     is_typing: bool,
     note: String,
     /// The keys, as shown in the last row.
     hint: String,
     /// Whether all parts are folded except `unlike`, or only those: passage and line of their beginnings.
     is_folded: bool,
-    unlike: BTreeSet<Spot>,
+    unlike: BTreeSet<ViewPosition>,
 }
 
 impl Viewer {
@@ -136,7 +136,7 @@ impl Viewer {
             unlike: BTreeSet::new(),
         };
         let line = viewer.passage(first).begins.first().copied().unwrap_or_default();
-        viewer.show(Spot { passage: first, line });
+        viewer.show(ViewPosition { passage: first, line });
         viewer
     }
 
@@ -226,13 +226,13 @@ impl Viewer {
             ViewAction::Down => self.step(1),
             ViewAction::PageUp => self.step(-page),
             ViewAction::PageDown => self.step(page),
-            ViewAction::Start => self.show(Spot::default()),
+            ViewAction::Start => self.show(ViewPosition::default()),
             ViewAction::End => self.top = self.last_top(),
             ViewAction::Search => (self.is_typing, self.query) = (true, String::new()),
-            ViewAction::Next => return self.search(Wanted::Text(self.query.to_lowercase()), true),
-            ViewAction::Previous => return self.search(Wanted::Text(self.query.to_lowercase()), false),
-            ViewAction::PromptBefore => return self.search(Wanted::Prompt, false),
-            ViewAction::PromptAfter => return self.search(Wanted::Prompt, true),
+            ViewAction::Next => return self.search(SearchTarget::Text(self.query.to_lowercase()), true),
+            ViewAction::Previous => return self.search(SearchTarget::Text(self.query.to_lowercase()), false),
+            ViewAction::PromptBefore => return self.search(SearchTarget::Prompt, false),
+            ViewAction::PromptAfter => return self.search(SearchTarget::Prompt, true),
             ViewAction::Fold => self.fold(),
             ViewAction::FoldAll => self.fold_all(),
         }
@@ -240,15 +240,15 @@ impl Viewer {
     }
 
     /// Handles the result of a search.
-    pub fn found(&mut self, search: &Search, found: Option<Spot>) {
+    pub fn found(&mut self, search: &Search, found: Option<ViewPosition>) {
         self.note.clear();
         match found {
             Some(spot) => {
-                self.found = (search.wanted != Wanted::Prompt).then_some(spot);
+                self.found = (search.wanted != SearchTarget::Prompt).then_some(spot);
                 self.unfold(spot);
                 self.show(spot);
             }
-            None if search.wanted == Wanted::Prompt => self.tell("no more prompts there"),
+            None if search.wanted == SearchTarget::Prompt => self.tell("no more prompts there"),
             None => self.tell("not found"),
         }
     }
@@ -260,7 +260,7 @@ impl Viewer {
             QueryPress::Cancel => self.is_typing = false,
             QueryPress::Confirm => {
                 self.is_typing = false;
-                return self.search(Wanted::Text(self.query.to_lowercase()), true);
+                return self.search(SearchTarget::Text(self.query.to_lowercase()), true);
             }
             QueryPress::Backspace => drop(self.query.pop()),
             QueryPress::Text(text) => self.query.extend(text.chars().filter(|letter| !letter.is_control())),
@@ -268,8 +268,8 @@ impl Viewer {
         Reaction::Stays
     }
 
-    fn search(&mut self, wanted: Wanted, forward: bool) -> Reaction {
-        if wanted == Wanted::Text(String::new()) {
+    fn search(&mut self, wanted: SearchTarget, forward: bool) -> Reaction {
+        if wanted == SearchTarget::Text(String::new()) {
             return Reaction::Stays;
         }
         let from = self.found.unwrap_or_else(|| self.spot());
@@ -297,7 +297,7 @@ impl Viewer {
         if !self.laid.contains_key(&at) {
             let passage = self.passages.read(at);
             let rows = self.lay(at, &passage);
-            self.laid.insert(at, Laid { passage, rows });
+            self.laid.insert(at, PassageRows { passage, rows });
         }
         self.laid.get(&at).map_or(&[], |laid| &laid.rows)
     }
@@ -307,13 +307,13 @@ impl Viewer {
         let mut rows = Vec::new();
         // Lines before the first beginning belong to the part that began before.
         let goes_on = self.may_fold() && at > 0 && passage.begins.first() != Some(&0);
-        let owner = if goes_on { self.begin_of(Spot { passage: at - 1, line: usize::MAX }) } else { None };
+        let owner = if goes_on { self.begin_of(ViewPosition { passage: at - 1, line: usize::MAX }) } else { None };
         let mut is_hidden = owner.is_some_and(|owner| self.hides(owner));
         for (number, line) in passage.lines.iter().enumerate() {
             let begins = passage.begins.contains(&number);
             let mut line = Cow::Borrowed(line);
             if begins {
-                is_hidden = self.hides(Spot { passage: at, line: number });
+                is_hidden = self.hides(ViewPosition { passage: at, line: number });
                 if is_hidden {
                     line.to_mut().push("  ⋯", Style::PLAIN);
                 }
@@ -327,14 +327,14 @@ impl Viewer {
     }
 
     /// Returns the position of the next row; `None` at the end.
-    fn next_place(&mut self, (passage, row): Place) -> Option<Place> {
+    fn next_place(&mut self, (passage, row): RowPosition) -> Option<RowPosition> {
         if row + 1 < self.rows(passage).len() {
             return Some((passage, row + 1));
         }
         (passage + 1..self.passages.count()).find(|&next| !self.rows(next).is_empty()).map(|next| (next, 0))
     }
 
-    fn place_before(&mut self, (passage, row): Place) -> Option<Place> {
+    fn place_before(&mut self, (passage, row): RowPosition) -> Option<RowPosition> {
         if row > 0 && row <= self.rows(passage).len() {
             return Some((passage, row - 1));
         }
@@ -344,7 +344,7 @@ impl Viewer {
     }
 
     /// Returns the position of the top row when the view shows the end.
-    fn last_top(&mut self) -> Place {
+    fn last_top(&mut self) -> RowPosition {
         let mut place = (self.passages.count(), 0);
         for _ in 0..self.height() {
             match self.place_before(place) {
@@ -374,7 +374,7 @@ impl Viewer {
     }
 
     /// Shows a line at the top, as far as the end allows.
-    fn show(&mut self, spot: Spot) {
+    fn show(&mut self, spot: ViewPosition) {
         let at = self.rows(spot.passage).partition_point(|row| (row.line as usize) < spot.line);
         self.top = (spot.passage, at);
         if at >= self.rows(spot.passage).len() {
@@ -384,10 +384,10 @@ impl Viewer {
     }
 
     /// Returns the line of the top row.
-    fn spot(&mut self) -> Spot {
+    fn spot(&mut self) -> ViewPosition {
         let (passage, row) = self.top;
         let line = self.rows(passage).get(row).map_or(0, |row| row.line as usize);
-        Spot { passage, line }
+        ViewPosition { passage, line }
     }
 }
 
@@ -397,22 +397,22 @@ impl Viewer {
         self.is_folded || !self.unlike.is_empty()
     }
 
-    fn hides(&self, begin: Spot) -> bool {
+    fn hides(&self, begin: ViewPosition) -> bool {
         self.is_folded != self.unlike.contains(&begin)
     }
 
     /// Returns the beginning of the part that contains a line.
-    fn begin_of(&mut self, spot: Spot) -> Option<Spot> {
+    fn begin_of(&mut self, spot: ViewPosition) -> Option<ViewPosition> {
         (0..=spot.passage.min(self.passages.count().saturating_sub(1))).rev().find_map(|passage| {
             let line = if passage == spot.passage { spot.line } else { usize::MAX };
             let begins = self.passage(passage).begins;
-            begins.iter().rev().find(|begin| **begin <= line).map(|&line| Spot { passage, line })
+            begins.iter().rev().find(|begin| **begin <= line).map(|&line| ViewPosition { passage, line })
         })
     }
 
-    fn begin_after(&mut self, spot: Spot) -> Option<Spot> {
+    fn begin_after(&mut self, spot: ViewPosition) -> Option<ViewPosition> {
         (spot.passage..self.passages.count())
-            .find_map(|passage| self.passage(passage).begins.first().map(|&line| Spot { passage, line }))
+            .find_map(|passage| self.passage(passage).begins.first().map(|&line| ViewPosition { passage, line }))
     }
 
     /// Folds or unfolds the part that contains the top row.
@@ -437,13 +437,13 @@ impl Viewer {
         self.show(begin);
     }
 
-    fn unfold(&mut self, spot: Spot) {
+    fn unfold(&mut self, spot: ViewPosition) {
         if let Some(begin) = self.begin_of(spot).filter(|begin| self.hides(*begin)) {
             self.turn(begin);
         }
     }
 
-    fn turn(&mut self, begin: Spot) {
+    fn turn(&mut self, begin: ViewPosition) {
         if !self.unlike.remove(&begin) {
             self.unlike.insert(begin);
         }
@@ -488,7 +488,7 @@ impl Viewer {
     }
 
     /// Returns the percentage of the view up to a row, counted by passages.
-    fn share(&mut self, (passage, row): Place) -> usize {
+    fn share(&mut self, (passage, row): RowPosition) -> usize {
         let rows = self.rows(passage).len().max(1);
         ((passage * rows + row + 1) * 100 / (self.passages.count().max(1) * rows)).min(99)
     }

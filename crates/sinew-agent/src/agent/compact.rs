@@ -20,8 +20,8 @@ use super::models::ResolvedModel;
 use super::retry::{RetryDecision, decide};
 use super::session::AgentSession;
 use crate::compaction::{
-    Cut, Files, Limits, Pruned, SUMMARY_SYSTEM, Shortened, context_tokens, cut, files_of, joined, prune, request_text,
-    serialise, shorten, tokens, with_files, without_files,
+    Cut, Files, Limits, PrunedResults, SUMMARY_SYSTEM, ShortenedResults, context_tokens, cut, files_of, joined, prune,
+    request_text, serialise, shorten, tokens, with_files, without_files,
 };
 use crate::event::Event;
 use crate::hook_points::{text_of, texts_of};
@@ -153,7 +153,7 @@ async fn work(
     }
     let mut pruned = if reason == Reason::Manual { None } else { prune(&mut messages) };
     if reason == Reason::Threshold
-        && let Some(Pruned { tool_call_ids, tokens }) =
+        && let Some(PrunedResults { tool_call_ids, tokens }) =
             pruned.take_if(|pruned| !limits.exceeded(tokens_before.saturating_sub(pruned.tokens), window))
     {
         agent.conversation.append(Body::Prune { tool_call_ids, tokens, kept_bytes: None });
@@ -220,7 +220,7 @@ async fn work(
     files.modified.extend(earlier.modified);
     files.read.retain(|path| !files.modified.contains(path));
     let summary = with_files(&summary, &files);
-    if let Some(Pruned { tool_call_ids, tokens }) = pruned {
+    if let Some(PrunedResults { tool_call_ids, tokens }) = pruned {
         agent.conversation.append(Body::Prune { tool_call_ids, tokens, kept_bytes: None });
     }
     let finished = FinishedCompaction { details: Some(files.to_details()), preserve_data, from_extension: false };
@@ -240,7 +240,7 @@ fn shorten_results(
     reason: Reason,
     tokens_before: u64,
 ) -> Result<Option<CompactionResult>> {
-    let Some(Shortened { tool_call_ids, kept_bytes, tokens }) = large_results(agent, seen, reason) else {
+    let Some(ShortenedResults { tool_call_ids, kept_bytes, tokens }) = large_results(agent, seen, reason) else {
         return Ok(None);
     };
     agent.conversation.append(Body::Prune { tool_call_ids, tokens, kept_bytes: Some(kept_bytes) });
@@ -250,7 +250,7 @@ fn shorten_results(
 }
 
 /// Returns the tool results to shorten so that the context fits into the window.
-pub(super) fn large_results(agent: &AgentSession, seen: &[AgentMessage], reason: Reason) -> Option<Shortened> {
+pub(super) fn large_results(agent: &AgentSession, seen: &[AgentMessage], reason: Reason) -> Option<ShortenedResults> {
     let window = agent.model().model.context_window;
     let room = window.saturating_sub(agent.settings().compaction.limits.within(window).reserve);
     // If the provider rejected the context, the estimate was too low.

@@ -260,9 +260,9 @@ async fn if_pruning_is_not_enough_the_rest_is_summarized() {
 }
 
 /// Resolves models by their patterns.
-struct Named(Vec<(&'static str, ResolvedModel)>);
+struct NamedModels(Vec<(&'static str, ResolvedModel)>);
 
-impl ModelResolver for Named {
+impl ModelResolver for NamedModels {
     fn resolve(&self, pattern: &str) -> Result<ResolvedModel> {
         let found = self.0.iter().find(|(name, _)| *name == pattern).map(|(_, resolved)| resolved.clone());
         found.ok_or_else(|| Error::invalid(format!("Model not found: {pattern}")))
@@ -297,7 +297,7 @@ async fn helped_stage(
             ResolvedModel { model, provider: Arc::<ScriptedProvider>::clone(provider), ..parts.resolved.clone() }
         };
         let named = vec![("helper", resolved("helper", &helper)), ("role:fast", resolved("fast", &fast))];
-        parts.models = Arc::new(Named(named));
+        parts.models = Arc::new(NamedModels(named));
     });
     for _ in 0..2 {
         env.agent.prompt(vec![user("go")], None).await.unwrap();

@@ -6,7 +6,7 @@ use sinew_llm::message::AgentMessage;
 use sinew_session::{Body, Defaults, Session};
 
 use super::activity::{ActivityLock, Permit};
-use super::once::OnceWarning;
+use super::once_flag::OnceWarning;
 use super::session_recorder::SessionRecorder;
 use crate::core::Journal;
 

@@ -59,14 +59,14 @@ struct Channel {
 
 #[derive(Debug, Default)]
 struct Queue {
-    waiting: VecDeque<Waiting>,
+    waiting: VecDeque<QueuedEvent>,
     bytes: usize,
     /// The bus or the subscriber was dropped.
     over: bool,
 }
 
 #[derive(Debug)]
-struct Waiting {
+struct QueuedEvent {
     event: Arc<Event>,
     /// The delta of `event`, joined with the earlier deltas that were merged into it.
     merged: Option<String>,
@@ -92,8 +92,8 @@ impl EventBus {
 
     /// Returns the bus for a run that `cancel` ends. After the cancellation, sending does not wait for space, so that
     /// the few last events of the run reach every subscriber that still reads.
-    pub(super) fn until<'a>(&'a self, cancel: &'a CancellationToken) -> Until<'a> {
-        Until { event_bus: self, cancel }
+    pub(super) fn until<'a>(&'a self, cancel: &'a CancellationToken) -> BusSink<'a> {
+        BusSink { event_bus: self, cancel }
     }
 
     async fn send(&self, event: Event, cancel: &CancellationToken) {
@@ -125,12 +125,12 @@ impl Drop for EventBus {
 }
 
 /// The result of [`EventBus::until`].
-pub(super) struct Until<'a> {
+pub(super) struct BusSink<'a> {
     event_bus: &'a EventBus,
     cancel: &'a CancellationToken,
 }
 
-impl Sink for Until<'_> {
+impl Sink for BusSink<'_> {
     fn emit(&self, event: Event) -> Boxed<'_, ()> {
         Box::pin(self.event_bus.send(event, self.cancel))
     }
@@ -156,7 +156,7 @@ impl Channel {
             if full && !queue.waiting.is_empty() && !must {
                 return false;
             }
-            queue.waiting.push_back(Waiting { event: Arc::clone(event), merged: None, bytes });
+            queue.waiting.push_back(QueuedEvent { event: Arc::clone(event), merged: None, bytes });
             queue.bytes += bytes;
         }
         drop(queue);
@@ -216,7 +216,7 @@ impl Queue {
     }
 
     fn pop(&mut self) -> Option<Arc<Event>> {
-        let Waiting { mut event, merged, bytes } = self.waiting.pop_front()?;
+        let QueuedEvent { mut event, merged, bytes } = self.waiting.pop_front()?;
         self.bytes -= bytes;
         if let Some(merged) = merged
             && let Event::MessageUpdate { step, .. } = Arc::make_mut(&mut event)

@@ -25,7 +25,7 @@ pub struct CancelDecision {
 /// A message that an extension adds before a run.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Added {
+struct AddedMessage {
     custom_type: String,
     content: Content,
     #[serde(default)]
@@ -133,8 +133,8 @@ impl AgentSession {
         .await;
         self.live.append_to_system(appended);
         for message in added {
-            match serde_json::from_value::<Added>(message) {
-                Ok(Added { custom_type, content, display, details }) => {
+            match serde_json::from_value::<AddedMessage>(message) {
+                Ok(AddedMessage { custom_type, content, display, details }) => {
                     let (attribution, timestamp) = (None, self.clock.now());
                     let message = CustomMessage { custom_type, content, display, details, attribution, timestamp };
                     prompts.push(AgentMessage::Custom(message));

@@ -14,13 +14,13 @@ use crate::test_tools::{text, user};
 
 /// Records every point and returns the prepared answers.
 #[derive(Default)]
-struct Asked {
+struct RecordingExtension {
     name: &'static str,
     answers: Vec<(&'static str, Value)>,
     seen: Arc<Mutex<Vec<(String, Value)>>>,
 }
 
-impl Extension for Asked {
+impl Extension for RecordingExtension {
     fn name(&self) -> Cow<'static, str> {
         self.name.into()
     }
@@ -53,8 +53,8 @@ type Seen = Arc<Mutex<Vec<(String, Value)>>>;
 /// An environment with two extensions, the first of which answers.
 fn asked(texts: &[&str], answers: Vec<(&'static str, Value)>) -> (TestEnv, Seen) {
     let seen = Seen::default();
-    let first = Asked { name: "", answers, seen: Arc::clone(&seen) };
-    let second = Asked { name: "2:", answers: Vec::new(), seen: Arc::clone(&seen) };
+    let first = RecordingExtension { name: "", answers, seen: Arc::clone(&seen) };
+    let second = RecordingExtension { name: "2:", answers: Vec::new(), seen: Arc::clone(&seen) };
     let texts = texts.iter().map(|word| text(word)).collect();
     let env = env(texts, |parts| parts.extensions = vec![Arc::new(first), Arc::new(second)]);
     (env, seen)

@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use super::models::{ModelResolver, ResolvedModel};
 use crate::compaction::text_tokens;
 
-/// Adds up the usage of all requests through a [`Metered`] provider: answers (including failed ones), summaries and
+/// Adds up the usage of all requests through a [`MeteredProvider`] provider: answers (including failed ones), summaries and
 /// titles.
 #[derive(Debug, Default)]
 pub struct Meter {
@@ -26,12 +26,12 @@ pub struct Meter {
 struct Sums {
     usage: Usage,
     /// The estimated input of the requests that are not answered yet.
-    pending: Pending,
+    pending: InputEstimate,
 }
 
 /// The estimated input of a request.
 #[derive(Debug, Clone, Copy, Default)]
-struct Pending {
+struct InputEstimate {
     tokens: u64,
     cost: f64,
 }
@@ -80,13 +80,13 @@ impl Meter {
 /// The estimate of a request, reserved until it is answered.
 struct Reservation {
     meter: Arc<Meter>,
-    pending: Pending,
+    pending: InputEstimate,
 }
 
 impl Reservation {
     fn new(meter: &Arc<Meter>, request: &Request) -> Reservation {
         let tokens = text_tokens(request.text_bytes());
-        let pending = Pending { tokens, cost: tokens as f64 * request.model.cost.input / 1e6 };
+        let pending = InputEstimate { tokens, cost: tokens as f64 * request.model.cost.input / 1e6 };
         {
             let all = &mut meter.sums.lock().pending;
             all.tokens = all.tokens.saturating_add(pending.tokens);
@@ -165,20 +165,20 @@ impl std::fmt::Display for Amount {
 }
 
 /// A provider that adds the usage of its requests to a [`Meter`].
-pub struct Metered {
+pub struct MeteredProvider {
     inner: Arc<dyn Provider>,
     meter: Arc<Meter>,
 }
 
-impl Metered {
+impl MeteredProvider {
     /// Wraps `inner`.
     #[must_use]
-    pub fn new(inner: Arc<dyn Provider>, meter: Arc<Meter>) -> Metered {
-        Metered { inner, meter }
+    pub fn new(inner: Arc<dyn Provider>, meter: Arc<Meter>) -> MeteredProvider {
+        MeteredProvider { inner, meter }
     }
 }
 
-impl Provider for Metered {
+impl Provider for MeteredProvider {
     fn api(&self) -> &str {
         self.inner.api()
     }
@@ -224,7 +224,8 @@ impl MeteredModels {
     /// Returns a model whose requests are added to the meters.
     #[must_use]
     pub fn metered(&self, model: ResolvedModel) -> ResolvedModel {
-        let metered = |provider, meter: &Arc<Meter>| Arc::new(Metered::new(provider, Arc::clone(meter))) as Arc<_>;
+        let metered =
+            |provider, meter: &Arc<Meter>| Arc::new(MeteredProvider::new(provider, Arc::clone(meter))) as Arc<_>;
         ResolvedModel { provider: self.meters.iter().fold(model.provider, metered), ..model }
     }
 }

@@ -8,7 +8,7 @@
 //! | `conversation` | the session's file and the context, and messages that are recorded during a run |
 //! | `session_recorder` | entries of the session's file |
 //! | `settings` | the user's settings, and those of the next request |
-//! | `once` | warnings that are shown once |
+//! | `once_flag` | warnings that are shown once |
 //! | `prompt` | prompts, queues, and the work on them |
 //! | `run_loop` | the runs that follow a run: retry, promotion, compaction, reminder, queued messages |
 //! | `recorded_turn` | the recorded changes of a turn, which can be undone |
@@ -38,7 +38,7 @@ mod meter;
 mod model_override;
 mod models;
 mod navigate;
-mod once;
+mod once_flag;
 mod outside_work;
 mod prompt;
 mod recorded_turn;
@@ -70,7 +70,7 @@ pub use compact::CompactionResult;
 pub use event_bus::{CAPACITY, CAPACITY_BYTES, EventBus, Snapshots, Subscriber};
 pub use extension_points::CancelDecision;
 pub use handoff::HandoffResult;
-pub use meter::{Amount, Budget, Meter, Metered, MeteredModels};
+pub use meter::{Amount, Budget, Meter, MeteredModels, MeteredProvider};
 pub use model_override::ModelOverride;
 pub use models::{ModelResolver, ResolvedModel};
 pub use navigate::{BranchSummaryChoice, BranchedSession, NavigationResult, SessionCopy};

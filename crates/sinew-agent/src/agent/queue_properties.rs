@@ -65,11 +65,11 @@ fn answer() -> impl Strategy<Value = (u64, Answer)> {
 }
 
 /// A provider that returns the given answers in turn, and then texts without delay.
-struct Timed {
+struct TimedProvider {
     answers: Mutex<std::vec::IntoIter<(u64, Answer)>>,
 }
 
-impl Provider for Timed {
+impl Provider for TimedProvider {
     fn api(&self) -> &str {
         "timed"
     }
@@ -123,7 +123,7 @@ async fn play(actions: Vec<(u64, Action)>, answers: Vec<(u64, Answer)>, modes: (
         .filter(|(_, action)| matches!(action, Action::Prompt(_) | Action::Queue(_) | Action::Record))
         .count();
     let env = env(Vec::new(), |parts| {
-        let provider = Arc::new(Timed { answers: Mutex::new(answers.into_iter()) });
+        let provider = Arc::new(TimedProvider { answers: Mutex::new(answers.into_iter()) });
         parts.resolved = ResolvedModel { provider, ..parts.resolved.clone() };
         let slow = tool("slow", |call| {
             Box::pin(async move {

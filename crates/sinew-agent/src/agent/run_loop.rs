@@ -126,7 +126,7 @@ impl Sink for RunSink<'_> {
 }
 
 /// The next step of the loop.
-enum Next {
+enum NextStep {
     /// Starts another run that begins with these messages.
     Run(Vec<AgentMessage>),
     Stop(Stop),
@@ -178,8 +178,8 @@ async fn follow_recorded(
         added.extend(ended.messages.iter().cloned());
         let answer = ended.answer.clone();
         match run_loop.decide(seen, ended).await {
-            Next::Run(next) => prompts = next,
-            Next::Stop(stop) => return Outcome { stop, answer, messages: added },
+            NextStep::Run(next) => prompts = next,
+            NextStep::Stop(stop) => return Outcome { stop, answer, messages: added },
         }
     }
 }
@@ -245,32 +245,32 @@ impl RunLoop<'_> {
         }
     }
 
-    async fn decide(&mut self, seen: &mut Vec<AgentMessage>, ended: RunResult) -> Next {
+    async fn decide(&mut self, seen: &mut Vec<AgentMessage>, ended: RunResult) -> NextStep {
         if ended.limited {
-            return Next::Stop(Stop::TurnLimit(self.agent.settings().run.max_turns));
+            return NextStep::Stop(Stop::TurnLimit(self.agent.settings().run.max_turns));
         }
         if ended.cuts > CUTS {
-            return Next::Stop(Stop::CallCut);
+            return NextStep::Stop(Stop::CallCut);
         }
         if let Some(budget) = self.agent.settings().budgets.iter().find(|budget| ended.over_budget && budget.is_spent())
         {
             let Budget { name, limit, .. } = *budget;
-            return Next::Stop(Stop::BudgetSpent { name, spent: budget.spent(), limit });
+            return NextStep::Stop(Stop::BudgetSpent { name, spent: budget.spent(), limit });
         }
-        let Some(answer) = &ended.answer else { return Next::Stop(Stop::Done) };
+        let Some(answer) = &ended.answer else { return NextStep::Stop(Stop::Done) };
         match answer.stop_reason {
-            StopReason::Aborted => Next::Stop(Stop::Aborted),
+            StopReason::Aborted => NextStep::Stop(Stop::Aborted),
             StopReason::Error => {
                 let unknown = || ErrorInfo::new(ErrorKind::Server, answer.error_message.clone().unwrap_or_default());
                 let error = answer.error.clone().unwrap_or_else(unknown);
                 self.failed(seen, error).await
             }
-            _ if self.cancel.is_cancelled() => Next::Stop(Stop::Aborted),
+            _ if self.cancel.is_cancelled() => NextStep::Stop(Stop::Aborted),
             _ => self.succeeded(seen, &ended).await,
         }
     }
 
-    async fn failed(&mut self, seen: &mut Vec<AgentMessage>, error: ErrorInfo) -> Next {
+    async fn failed(&mut self, seen: &mut Vec<AgentMessage>, error: ErrorInfo) -> NextStep {
         if error.kind == ErrorKind::ContextOverflow {
             return self.overflow(seen, error).await;
         }
@@ -296,7 +296,7 @@ impl RunLoop<'_> {
         // and finds it over on the last.
         let pause = match self.agent.conversation.context.step(Move::WaitForRetry, self.cancel) {
             Ok(pause) => pause,
-            Err(illegal) => return Next::Stop(Stop::Failed(Box::new(internal(&illegal)))),
+            Err(illegal) => return NextStep::Stop(Stop::Failed(Box::new(internal(&illegal)))),
         };
         self.agent
             .emit(Event::AutoRetryStart {
@@ -308,17 +308,17 @@ impl RunLoop<'_> {
             .await;
         self.take_back(seen).await;
         tokio::select! {
-            () = tokio::time::sleep(Duration::from_millis(delay_ms)) => return Next::Run(Vec::new()),
+            () = tokio::time::sleep(Duration::from_millis(delay_ms)) => return NextStep::Run(Vec::new()),
             () = pause.cancelled() => {}
         }
         drop(pause);
         let (attempt, final_error) = (self.attempt, Some("Retry cancelled".to_string()));
         self.agent.emit(Event::AutoRetryEnd { success: false, attempt, final_error }).await;
-        Next::Stop(Stop::Aborted)
+        NextStep::Stop(Stop::Aborted)
     }
 
     /// Switches to the configured fallback model; without one the loop stops with the error.
-    async fn fall_back(&mut self, seen: &mut Vec<AgentMessage>, error: ErrorInfo, text: Option<String>) -> Next {
+    async fn fall_back(&mut self, seen: &mut Vec<AgentMessage>, error: ErrorInfo, text: Option<String>) -> NextStep {
         let agent = self.agent;
         let from = agent.model().model.key();
         let pattern = agent.settings().fallback.clone().filter(|_| is_of_model(error.kind));
@@ -335,10 +335,10 @@ impl RunLoop<'_> {
         let to = other.model.key();
         agent.set_model(other, Some("temporary"));
         agent.emit(Event::ModelFallback { from, to, reason: error.message }).await;
-        Next::Run(Vec::new())
+        NextStep::Run(Vec::new())
     }
 
-    async fn give_up(&mut self, mut error: ErrorInfo, text: Option<String>) -> Next {
+    async fn give_up(&mut self, mut error: ErrorInfo, text: Option<String>) -> NextStep {
         if let Some(text) = text {
             error.message = text;
         }
@@ -346,7 +346,7 @@ impl RunLoop<'_> {
             let (attempt, final_error) = (self.attempt - 1, Some(error.message.clone()));
             self.agent.emit(Event::AutoRetryEnd { success: false, attempt, final_error }).await;
         }
-        Next::Stop(Stop::Failed(Box::new(error)))
+        NextStep::Stop(Stop::Failed(Box::new(error)))
     }
 
     /// Removes the failed answer and the results of its calls from the context. They stay in the file, on a separate
@@ -359,7 +359,7 @@ impl RunLoop<'_> {
         }
     }
 
-    async fn overflow(&mut self, seen: &mut Vec<AgentMessage>, error: ErrorInfo) -> Next {
+    async fn overflow(&mut self, seen: &mut Vec<AgentMessage>, error: ErrorInfo) -> NextStep {
         let agent = self.agent;
         if agent.settings().promotion
             && let Some(larger) = agent.models.larger(&agent.model())
@@ -368,7 +368,7 @@ impl RunLoop<'_> {
             self.take_back(seen).await;
             agent.set_model(larger, Some("temporary"));
             agent.emit(Event::ModelPromoted { from, to }).await;
-            return Next::Run(Vec::new());
+            return NextStep::Run(Vec::new());
         }
         let reason = match self.overflows {
             0 => Some(Reason::Overflow),
@@ -383,21 +383,21 @@ impl RunLoop<'_> {
                 "compaction is off"
             };
             let message = format!("Context overflow recovery failed: {why}. {}", error.message);
-            return Next::Stop(Stop::Failed(Box::new(ErrorInfo { message, ..error })));
+            return NextStep::Stop(Stop::Failed(Box::new(ErrorInfo { message, ..error })));
         };
         self.overflows += 1;
         self.take_back(seen).await;
         match compact::compact(agent, seen, reason, None, self.cancel).await {
-            Ok(_) => Next::Run(Vec::new()),
-            Err(_) if self.cancel.is_cancelled() => Next::Stop(Stop::Aborted),
+            Ok(_) => NextStep::Run(Vec::new()),
+            Err(_) if self.cancel.is_cancelled() => NextStep::Stop(Stop::Aborted),
             Err(cause) => {
                 let message = format!("Context overflow recovery failed: {cause}. {}", error.message);
-                Next::Stop(Stop::Failed(Box::new(ErrorInfo { message, ..error })))
+                NextStep::Stop(Stop::Failed(Box::new(ErrorInfo { message, ..error })))
             }
         }
     }
 
-    async fn succeeded(&mut self, seen: &mut Vec<AgentMessage>, ended: &RunResult) -> Next {
+    async fn succeeded(&mut self, seen: &mut Vec<AgentMessage>, ended: &RunResult) -> NextStep {
         let agent = self.agent;
         if ended.answer.as_ref().is_some_and(is_empty) {
             return self.empty(seen).await;
@@ -407,29 +407,29 @@ impl RunLoop<'_> {
         let large = self.too_large(seen, &[]);
         let compacted = large && self.compact(seen).await;
         if self.cancel.is_cancelled() {
-            return Next::Stop(Stop::Aborted);
+            return NextStep::Stop(Stop::Aborted);
         }
         if ended.paused {
             let steering = agent.queues.take_steering();
             if !steering.is_empty() {
                 agent.queue_changed().await;
             }
-            return Next::Run(steering);
+            return NextStep::Run(steering);
         }
         if large {
             let open = length || agent.open_items.as_ref().is_some_and(|items| items().is_some());
             if compacted && agent.settings().compaction.auto_continue && open {
-                return Next::Run(vec![hidden(CONTINUE, "continue", agent.clock.now())]);
+                return NextStep::Run(vec![hidden(CONTINUE, "continue", agent.clock.now())]);
             }
         }
         let queued = agent.queues.take_next();
         if !queued.is_empty() {
             self.reminders = 0;
             agent.queue_changed().await;
-            return Next::Run(queued);
+            return NextStep::Run(queued);
         }
         if length {
-            return Next::Stop(Stop::OutputLimit);
+            return NextStep::Stop(Stop::OutputLimit);
         }
         match agent.open_items.as_ref().and_then(|items| items()) {
             Some(todos) if agent.settings().todo_reminders && self.reminders < REMINDERS => {
@@ -438,18 +438,18 @@ impl RunLoop<'_> {
                     "These items of your list are still open:\n{todos}\nFinish them, or update the list if they are done or no longer needed."
                 );
                 agent.emit(Event::TodoReminder { todos, attempt: self.reminders }).await;
-                Next::Run(vec![hidden(&text, "todo-reminder", agent.clock.now())])
+                NextStep::Run(vec![hidden(&text, "todo-reminder", agent.clock.now())])
             }
-            _ => Next::Stop(Stop::Done),
+            _ => NextStep::Stop(Stop::Done),
         }
     }
 
     /// Repeats the request once after an answer without text and calls; a second such answer in a row is a failure.
     /// After a message that needs no answer, an empty one is accepted.
-    async fn empty(&mut self, seen: &mut Vec<AgentMessage>) -> Next {
+    async fn empty(&mut self, seen: &mut Vec<AgentMessage>) -> NextStep {
         if self.agent.settings().allows_empty || answers_note(seen) {
             self.take_back(seen).await;
-            return Next::Stop(Stop::Done);
+            return NextStep::Stop(Stop::Done);
         }
         if self.asked_again {
             let text = "the model's answer was empty twice in a row; rephrase the prompt, or choose another model";
@@ -459,7 +459,7 @@ impl RunLoop<'_> {
         self.asked_again = true;
         self.take_back(seen).await;
         self.agent.warn("The model's answer was empty. Asking once more.".into()).await;
-        Next::Run(Vec::new())
+        NextStep::Run(Vec::new())
     }
 
     /// Returns whether the context with `more` leaves too little of the window free.

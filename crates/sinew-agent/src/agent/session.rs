@@ -18,7 +18,7 @@ use super::conversation::{ContextPermit, Conversation};
 use super::event_bus::{EventBus, Snapshots, Subscriber};
 use super::lifecycle::{Activity, State};
 use super::models::{ModelResolver, ResolvedModel};
-use super::once::OnceFlag;
+use super::once_flag::OnceFlag;
 use super::outside_work::OutsideWork;
 use super::settings::{AgentSettings, LiveSettings, TurnSettings};
 use super::stats::CountedEntries;

@@ -20,9 +20,9 @@ use crate::event::Event;
 use crate::test_tools::{ScriptedProvider, calls, failed, text, tool, user};
 
 /// Resolves no model other than the optional larger one.
-struct Known(Option<ResolvedModel>);
+struct LargerModelResolver(Option<ResolvedModel>);
 
-impl ModelResolver for Known {
+impl ModelResolver for LargerModelResolver {
     fn resolve(&self, pattern: &str) -> Result<ResolvedModel> {
         Err(Error::invalid(format!("Model not found: {pattern}")))
     }
@@ -56,7 +56,7 @@ pub(super) fn env(answers: Vec<AssistantMessage>, change: impl FnOnce(&mut Agent
     let mut parts = AgentParts {
         session: Session::create(path.clone(), "id".into(), options(folder.path())),
         resolved: ResolvedModel { provider: Arc::<ScriptedProvider>::clone(&provider), model, auth: Auth::None },
-        models: Arc::new(Known(None)),
+        models: Arc::new(LargerModelResolver(None)),
         thinking: ThinkingLevel::Off,
         system: vec!["be good".into()],
         tools: Toolset::new([echo]).0,
@@ -304,7 +304,7 @@ async fn an_overflow_causes_one_compaction_and_then_an_error() {
 async fn a_larger_model_is_used_only_if_the_user_enabled_it() {
     let larger = |parts: &mut AgentParts| {
         let model = Model { id: "large".into(), ..parts.resolved.model.clone() };
-        parts.models = Arc::new(Known(Some(ResolvedModel { model, ..parts.resolved.clone() })));
+        parts.models = Arc::new(LargerModelResolver(Some(ResolvedModel { model, ..parts.resolved.clone() })));
     };
     let answers = || vec![failed(ErrorKind::ContextOverflow, None), text("ok")];
     let mut on = env(answers(), |parts| {

@@ -22,8 +22,8 @@ mod tests;
 pub use cut::{Cut, cut};
 pub(crate) use estimate::counted_tokens;
 pub use estimate::{context_tokens, definition_bytes, text_tokens, tokens};
-pub use prune::{Pruned, prune};
-pub use shorten::{Shortened, shorten};
+pub use prune::{PrunedResults, prune};
+pub use shorten::{ShortenedResults, shorten};
 pub use summary::{
     Files, SECTIONS, SUMMARY_SYSTEM, files_of, joined, request_text, serialise, with_files, without_files,
 };

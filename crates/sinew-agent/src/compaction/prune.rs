@@ -13,7 +13,7 @@ const LEAST: u64 = 20_000;
 
 /// Tool results that are replaced by a note from now on.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Pruned {
+pub struct PrunedResults {
     /// The ids of their calls.
     pub tool_call_ids: Vec<String>,
     /// The number of tokens saved.
@@ -21,7 +21,7 @@ pub struct Pruned {
 }
 
 /// Replaces old results by a note and returns which; returns `None` and changes nothing if this saves too little.
-pub fn prune(messages: &mut [AgentMessage]) -> Option<Pruned> {
+pub fn prune(messages: &mut [AgentMessage]) -> Option<PrunedResults> {
     let mut seen = 0;
     let mut old: Vec<(usize, u64)> = Vec::new();
     for (at, message) in messages.iter().enumerate().rev() {
@@ -46,7 +46,7 @@ pub fn prune(messages: &mut [AgentMessage]) -> Option<Pruned> {
             tool_call_ids.push(result.tool_call_id.clone());
         }
     }
-    Some(Pruned { tool_call_ids, tokens: saved })
+    Some(PrunedResults { tool_call_ids, tokens: saved })
 }
 
 fn note(size: u64) -> String {

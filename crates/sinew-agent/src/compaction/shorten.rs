@@ -13,7 +13,7 @@ const BYTES: u64 = 4;
 
 /// Tool results that are sent without their middle from now on.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Shortened {
+pub struct ShortenedResults {
     /// The ids of their calls.
     pub tool_call_ids: Vec<String>,
     /// The number of bytes that each of them keeps.
@@ -26,7 +26,7 @@ pub struct Shortened {
 /// Together they keep at most half of their size, because the estimate was too low. Returns `None` if no result is
 /// large.
 #[must_use]
-pub fn shorten(messages: &[AgentMessage], budget: u64) -> Option<Shortened> {
+pub fn shorten(messages: &[AgentMessage], budget: u64) -> Option<ShortenedResults> {
     let all: u64 = messages.iter().map(tokens).sum();
     let results = messages.iter().filter_map(|message| match message {
         AgentMessage::ToolResult(result) => Some((tokens(message), result.tool_call_id.as_str())),
@@ -39,7 +39,7 @@ pub fn shorten(messages: &[AgentMessage], budget: u64) -> Option<Shortened> {
     let large: Vec<_> = results.into_iter().filter(|(size, _)| *size > kept + NOTE).collect();
     let saved = large.iter().map(|(size, _)| size - kept - NOTE).sum();
     let tool_call_ids: Vec<String> = large.into_iter().map(|(_, id)| id.to_string()).collect();
-    (!tool_call_ids.is_empty()).then_some(Shortened { tool_call_ids, kept_bytes: kept * BYTES, tokens: saved })
+    (!tool_call_ids.is_empty()).then_some(ShortenedResults { tool_call_ids, kept_bytes: kept * BYTES, tokens: saved })
 }
 
 /// Returns the size to which the largest of `sizes` must shrink so that their sum is at most `room`.

@@ -6,7 +6,7 @@ use sinew_llm::message::{AgentMessage, ToolCall, ToolResultMessage};
 use sinew_tools::tool::{Concurrency, ToolOutput};
 use tokio_util::sync::CancellationToken;
 
-use super::call::{self, Prepared};
+use super::call::{self, PreparedCall};
 use super::run::{CallPath, Interrupt, Run, ToolExecution};
 use super::stream_monitor::Correction;
 use crate::event::Event;
@@ -17,7 +17,7 @@ const AT_ONCE: usize = 8;
 /// One call of the batch.
 struct Job<'a> {
     call: &'a ToolCall,
-    prepared: Prepared,
+    prepared: PreparedCall,
 }
 
 /// The cancellation tokens of the calls of an answer.
@@ -53,7 +53,7 @@ pub(super) async fn execute(run: &Run<'_>, calls: &[ToolCall], correction: &Corr
             let mut jobs = Vec::with_capacity(wave.len());
             for call in wave {
                 let prepared = if batch.waiting.is_cancelled() {
-                    Prepared::Refused(skipped(&path))
+                    PreparedCall::Refused(skipped(&path))
                 } else {
                     call::prepare(&path, call).await
                 };
@@ -139,8 +139,8 @@ async fn numbered(index: usize, path: &CallPath<'_>, job: Job<'_>, batch: &Batch
 async fn one(path: &CallPath<'_>, job: Job<'_>, batch: &Batch) -> ToolOutput {
     let output = match job.prepared {
         _ if batch.waiting.is_cancelled() => skipped(path),
-        Prepared::Refused(output) => output,
-        Prepared::Ready { tool, call } => {
+        PreparedCall::Refused(output) => output,
+        PreparedCall::Ready { tool, call } => {
             let output = call::execute(path, &tool, &call, &batch.running).await;
             call::finish(path, &call, output).await
         }

@@ -27,14 +27,14 @@ const UPDATE_EVERY: Duration = Duration::from_millis(100);
 const SHOWN: usize = 1_000;
 
 /// A call that may run, or the result with which it is refused.
-pub(super) enum Prepared {
+pub(super) enum PreparedCall {
     Ready { tool: Arc<dyn Tool>, call: ToolCall },
     Refused(ToolOutput),
 }
 
 /// Looks up the tool, repairs and validates the arguments, and asks the hooks.
-pub(super) async fn prepare(path: &CallPath<'_>, call: &ToolCall) -> Prepared {
-    let refused = |text: String| Prepared::Refused(ToolOutput::error(text));
+pub(super) async fn prepare(path: &CallPath<'_>, call: &ToolCall) -> PreparedCall {
+    let refused = |text: String| PreparedCall::Refused(ToolOutput::error(text));
     let tools = (path.tools)();
     let Some(tool) = tools.look_up(&call.name) else { return refused(tools.missing(&call.name)) };
     if let Some(reason) = &call.invalid_arguments {
@@ -77,7 +77,7 @@ pub(super) async fn prepare(path: &CallPath<'_>, call: &ToolCall) -> Prepared {
             Err(error) => return refused(format!("Hook {} failed: {error}", extension.name())),
         }
     }
-    Prepared::Ready { tool, call }
+    PreparedCall::Ready { tool, call }
 }
 
 /// Returns the message for the model if the arguments do not match the schema.

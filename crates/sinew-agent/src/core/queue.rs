@@ -22,7 +22,7 @@ pub enum QueueMode {
 
 /// The error for a queue that already has [`QUEUE_LIMIT`] prompts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Full;
+pub struct QueueFull;
 
 /// A message of the user and the files that it mentions.
 type Prompt = Vec<AgentMessage>;
@@ -79,8 +79,8 @@ impl Queues {
     /// Queues a prompt for the model after the tools of the current turn.
     ///
     /// # Errors
-    /// Returns [`Full`] if the queue is full.
-    pub fn steer(&self, prompt: Vec<AgentMessage>) -> Result<(), Full> {
+    /// Returns [`QueueFull`] if the queue is full.
+    pub fn steer(&self, prompt: Vec<AgentMessage>) -> Result<(), QueueFull> {
         push(&mut self.lock().steering, prompt)?;
         self.steered.notify_waiters();
         Ok(())
@@ -89,8 +89,8 @@ impl Queues {
     /// Queues a prompt for the moment when the agent would otherwise stop.
     ///
     /// # Errors
-    /// Returns [`Full`] if the queue is full.
-    pub fn follow_up(&self, prompt: Vec<AgentMessage>) -> Result<(), Full> {
+    /// Returns [`QueueFull`] if the queue is full.
+    pub fn follow_up(&self, prompt: Vec<AgentMessage>) -> Result<(), QueueFull> {
         push(&mut self.lock().follow_up, prompt)
     }
 
@@ -200,9 +200,9 @@ fn text(prompt: &[AgentMessage]) -> String {
     texts.collect::<Vec<_>>().join("\n")
 }
 
-fn push(queue: &mut VecDeque<Prompt>, prompt: Prompt) -> Result<(), Full> {
+fn push(queue: &mut VecDeque<Prompt>, prompt: Prompt) -> Result<(), QueueFull> {
     if queue.len() >= QUEUE_LIMIT {
-        return Err(Full);
+        return Err(QueueFull);
     }
     // An empty prompt would look like an empty queue and hide the prompts after it.
     if !prompt.is_empty() {

@@ -19,12 +19,12 @@ pub(super) const NO_RESULT: &str = "No result: the call was interrupted.";
 ///
 /// A repaired message never changes: at the start of a turn each call has its result, or will never get one.
 #[derive(Debug, Default)]
-pub(super) struct Repaired {
+pub(super) struct RepairedMessages {
     read: usize,
     list: Vec<Arc<LlmMessage>>,
 }
 
-impl Repaired {
+impl RepairedMessages {
     /// Returns [`repair`] of `messages`, which must begin with the messages of the previous call. Takes time linear in
     /// the number of messages, but converts only the new ones.
     pub(super) fn grown(&mut self, messages: &[AgentMessage]) -> Vec<Arc<LlmMessage>> {

@@ -22,12 +22,12 @@ pub(super) struct ExtensionObserver {
     extensions: Vec<Arc<dyn Extension>>,
     context: Context,
     faults: Mutex<Vec<Event>>,
-    skipped: Mutex<Skipped>,
+    skipped: Mutex<SkippedEvents>,
 }
 
 /// The number of events of an answer that were skipped, and the first of them.
 #[derive(Default)]
-struct Skipped {
+struct SkippedEvents {
     count: usize,
     first: String,
 }
@@ -47,7 +47,7 @@ impl ExtensionObserver {
     /// Returns the failures since the last call, and a warning if events were skipped.
     pub(super) fn faults(&self) -> Vec<Event> {
         let mut faults = std::mem::take(&mut *self.faults.lock());
-        let Skipped { count, first } = std::mem::take(&mut *self.skipped.lock());
+        let SkippedEvents { count, first } = std::mem::take(&mut *self.skipped.lock());
         if count > 0 {
             let message =
                 format!("{count} of the answer's events were skipped because they are not JSON, the first: {first}");

@@ -50,7 +50,7 @@ pub trait Journal: Send + Sync {
 
 /// A search result that refers to tools, with their definitions.
 #[derive(Debug)]
-pub struct Loaded {
+pub struct LoadedTools {
     /// The result, with blocks of type `tool_reference`.
     pub result: ToolResultMessage,
     /// The definitions.
@@ -74,7 +74,7 @@ pub trait Catalogue: Send + Sync {
 
     /// Returns a search result in the form for such a provider, with the tools that it loads; `None` leaves the result
     /// unchanged.
-    fn loaded(&self, result: &ToolResultMessage) -> Option<Loaded>;
+    fn loaded(&self, result: &ToolResultMessage) -> Option<LoadedTools>;
 
     /// Returns names similar to one that does not exist.
     fn near(&self, name: &str) -> Vec<String>;

@@ -20,7 +20,7 @@ const MERGE: Duration = Duration::from_millis(50);
 const SETTLE: Duration = Duration::from_secs(1);
 
 /// An answer that has ended.
-pub(super) struct Answered {
+pub(super) struct CompletedAnswer {
     /// The message; it includes the error if the answer failed.
     pub(super) message: AssistantMessage,
     /// Whether the monitor of the run ended it.
@@ -33,7 +33,7 @@ pub(super) struct Answered {
 
 /// Reads an answer to its end and emits `message_start` and `message_update`. The caller emits the end of the message
 /// after storing it. `cancel` ends the request.
-pub(super) async fn answer(run: &Run<'_>, mut stream: EventStream, cancel: &CancellationToken) -> Answered {
+pub(super) async fn answer(run: &Run<'_>, mut stream: EventStream, cancel: &CancellationToken) -> CompletedAnswer {
     let mut begun = false;
     let mut interrupted = false;
     let mut waiting: Option<(StreamEvent, Instant)> = None;
@@ -42,7 +42,7 @@ pub(super) async fn answer(run: &Run<'_>, mut stream: EventStream, cancel: &Canc
     let mut look = false;
     // The ids and tools of the calls that have started.
     let mut begun_calls: Vec<(String, String)> = Vec::new();
-    let over = |message, interrupted| Answered { message, interrupted, rejected: None, cut: None };
+    let over = |message, interrupted| CompletedAnswer { message, interrupted, rejected: None, cut: None };
     loop {
         if std::mem::take(&mut look)
             && !interrupted
@@ -51,7 +51,7 @@ pub(super) async fn answer(run: &Run<'_>, mut stream: EventStream, cancel: &Canc
         {
             // Dropping the stream ends the request.
             let message = ended(stream.partial().snapshot());
-            return Answered { rejected: Some(text), ..over(message, interrupted) };
+            return CompletedAnswer { rejected: Some(text), ..over(message, interrupted) };
         }
         let flush_at = waiting.as_ref().map(|(_, since)| *since + MERGE);
         let event = tokio::select! {
@@ -118,7 +118,7 @@ pub(super) async fn answer(run: &Run<'_>, mut stream: EventStream, cancel: &Canc
             StreamEvent::Done { message, .. } if message.stop_reason == StopReason::Length => {
                 let whole = |id: &str| message.tool_calls().any(|call| call.id == id);
                 let cut = begun_calls.into_iter().rfind(|(id, _)| !whole(id)).map(|(_, name)| name);
-                return Answered { cut, ..over(*message, interrupted) };
+                return CompletedAnswer { cut, ..over(*message, interrupted) };
             }
             StreamEvent::Done { message, .. } | StreamEvent::Error { message, .. } => {
                 return over(*message, interrupted);

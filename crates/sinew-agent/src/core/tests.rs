@@ -42,12 +42,12 @@ fn waits(begun: &Arc<Notify>) -> Arc<dyn Tool> {
 }
 
 #[derive(Default)]
-struct Kept {
+struct RecordingSink {
     events: Mutex<Vec<Event>>,
     journal: Mutex<Vec<AgentMessage>>,
 }
 
-impl Sink for Kept {
+impl Sink for RecordingSink {
     fn emit(&self, event: Event) -> Boxed<'_, ()> {
         Box::pin(async move {
             if let Event::MessageEnd { message } = &event {
@@ -59,7 +59,7 @@ impl Sink for Kept {
     }
 }
 
-impl Journal for Kept {
+impl Journal for RecordingSink {
     fn message(&self, message: &mut AgentMessage) {
         self.journal.lock().unwrap().push(message.clone());
     }
@@ -78,7 +78,7 @@ pub(super) struct TestEnv {
     tools: Toolset,
     pub(super) extensions: Vec<Arc<dyn Extension>>,
     queues: Queues,
-    kept: Kept,
+    kept: RecordingSink,
     clock: FixedClock,
     context: Context,
     settings: RunSettings,
@@ -102,7 +102,7 @@ impl TestEnv {
             tools: Toolset::new(tools).0,
             extensions: Vec::new(),
             queues: Queues::default(),
-            kept: Kept::default(),
+            kept: RecordingSink::default(),
             clock: FixedClock::at(5),
             context,
             settings: RunSettings::default(),
@@ -449,7 +449,7 @@ async fn follow_ups_are_sent_when_the_agent_would_stop() {
     for _ in 0..QUEUE_LIMIT {
         env.queues.follow_up(vec![user("x")]).unwrap();
     }
-    assert_eq!(env.queues.follow_up(vec![user("x")]), Err(Full));
+    assert_eq!(env.queues.follow_up(vec![user("x")]), Err(QueueFull));
 }
 
 /// A hook with one of the behaviours that must block a call.

@@ -8,10 +8,10 @@ use sinew_llm::message::{
 };
 
 use super::batch;
-use super::repair::{Repaired, repair};
+use super::repair::{RepairedMessages, repair};
 use super::request_observer::ExtensionObserver;
 use super::run::{Run, TurnRequest, changed};
-use super::stream_events::{self, Answered};
+use super::stream_events::{self, CompletedAnswer};
 use super::stream_monitor::Correction;
 use crate::event::Event;
 
@@ -42,7 +42,7 @@ pub struct RunResult {
 
 /// Facts about the messages that a run caches, so that it does not read all of them in each turn.
 struct KnownMessages {
-    repaired: Repaired,
+    repaired: RepairedMessages,
     /// The ids of all calls.
     ids: HashSet<String>,
 }
@@ -63,7 +63,7 @@ impl Run<'_> {
     /// run appends to it. The transcript is valid at the end, even after a failure.
     pub async fn run(mut self, messages: &mut Vec<AgentMessage>, prompts: Vec<AgentMessage>) -> RunResult {
         let first = messages.len();
-        let mut known = KnownMessages { repaired: Repaired::default(), ids: ids(messages) };
+        let mut known = KnownMessages { repaired: RepairedMessages::default(), ids: ids(messages) };
         let (turns, cuts) = (self.turns, self.cuts);
         let mut ended = RunResult {
             messages: Vec::new(),
@@ -155,7 +155,7 @@ impl Run<'_> {
         });
         let question = TurnRequest { messages: seen, cut_at: last.filter(|_| self.cuts > 0) };
         let stream = (self.ask)(question, Some(Arc::<ExtensionObserver>::clone(&observer)), cancel.clone());
-        let Answered { message: mut answer, interrupted, rejected, cut } =
+        let CompletedAnswer { message: mut answer, interrupted, rejected, cut } =
             stream_events::answer(self, stream, &cancel).await;
         for fault in observer.faults() {
             self.emit(fault).await;
@@ -207,7 +207,7 @@ impl Run<'_> {
     }
 
     /// Returns the messages as the model sees them: changed by the extensions and repaired for the provider.
-    async fn seen(&self, messages: &[AgentMessage], repaired: &mut Repaired) -> Vec<Arc<LlmMessage>> {
+    async fn seen(&self, messages: &[AgentMessage], repaired: &mut RepairedMessages) -> Vec<Arc<LlmMessage>> {
         let (changed, faults) = changed(self.extensions, messages, &self.context()).await;
         for fault in faults {
             self.emit(fault).await;

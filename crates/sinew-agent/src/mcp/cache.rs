@@ -63,14 +63,14 @@ struct Entry {
 #[derive(Serialize, Deserialize)]
 struct Head {
     version: u32,
-    servers: Vec<Stored>,
+    servers: Vec<CachedServer>,
 }
 
 const VERSION: u32 = 2;
 
 /// A server in the first line, with the names of its definitions and their lengths in bytes.
 #[derive(Serialize, Deserialize)]
-struct Stored {
+struct CachedServer {
     hash: String,
     /// `modern` or `legacy`; `None` if uncertain.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -234,7 +234,7 @@ fn entries(line: &[u8], bytes: usize, whole: &Arc<dyn JsonText>, begin: usize) -
 /// Formats a file with these entries.
 fn text_of(entries: &[Entry]) -> serde_json::Result<String> {
     let lengths = |list: &[Definition]| list.iter().map(|one| (one.name.clone(), one.raw.bytes())).collect();
-    let servers = entries.iter().map(|Entry { hash, known, listed }| Stored {
+    let servers = entries.iter().map(|Entry { hash, known, listed }| CachedServer {
         hash: hash.clone(),
         era: known.era.map(|era| if era == Era::Modern { "modern" } else { "legacy" }.to_string()),
         instructions: known.instructions.clone(),

@@ -124,7 +124,7 @@ pub struct ServerConfig {
 
 /// The status of an entry.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Standing {
+pub enum EntryStatus {
     /// The server can be used.
     Ready(Arc<ServerConfig>),
     /// The user disabled it.
@@ -147,7 +147,7 @@ pub struct Entry {
     /// The owner of its file.
     pub origin: Origin,
     /// Its status.
-    pub standing: Standing,
+    pub standing: EntryStatus,
 }
 
 /// The entries of all files, and warnings for the user.
@@ -212,11 +212,11 @@ pub fn read(files: &[ConfigFile], variables: &Variables<'_>) -> Entries {
         };
         for (name, value) in members {
             let standing = match seen.get(&name) {
-                Some(first) => Standing::Shadowed(first.clone()),
-                None if !file.trusted => Standing::Untrusted,
+                Some(first) => EntryStatus::Shadowed(first.clone()),
+                None if !file.trusted => EntryStatus::Untrusted,
                 None => standing(&name, &value, file, variables, &mut out.warnings),
             };
-            if let Standing::Invalid(reason) = &standing {
+            if let EntryStatus::Invalid(reason) = &standing {
                 // A user who misses the tools of a server would not think of running `sinew mcp list`.
                 out.warnings.push(format!("MCP server {name:?} of {}: {reason}", file.path.display()));
             }
@@ -261,18 +261,18 @@ fn standing(
     file: &ConfigFile,
     variables: &Variables<'_>,
     warnings: &mut Vec<String>,
-) -> Standing {
+) -> EntryStatus {
     let letter = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '.' | '-');
     if name.is_empty() || name.len() > NAME_CHARACTERS || !name.chars().all(letter) {
-        return Standing::Invalid(format!(
+        return EntryStatus::Invalid(format!(
             "Invalid server config: {name:?} is not a valid name; use 1 to {NAME_CHARACTERS} letters, digits, _ . and -"
         ));
     }
     let Value::Object(members) = value else {
-        return Standing::Invalid("Invalid server config: not an object".into());
+        return EntryStatus::Invalid("Invalid server config: not an object".into());
     };
     if members.get("enabled") == Some(&Value::Bool(false)) || members.get("disabled") == Some(&Value::Bool(true)) {
-        return Standing::Disabled;
+        return EntryStatus::Disabled;
     }
     let unknown: Vec<&str> = members.keys().map(String::as_str).filter(|key| !KEYS.contains(key)).collect();
     if !unknown.is_empty() {
@@ -303,9 +303,9 @@ fn standing(
                 let path = file.path.display();
                 warnings.push(format!("{path}: {name}: \"secrets\" only has an effect in your own mcp.json"));
             }
-            Standing::Ready(Arc::new(config))
+            EntryStatus::Ready(Arc::new(config))
         }
-        Err(reason) => Standing::Invalid(format!("Invalid server config: {reason}")),
+        Err(reason) => EntryStatus::Invalid(format!("Invalid server config: {reason}")),
     }
 }
 

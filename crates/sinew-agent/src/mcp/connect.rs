@@ -220,7 +220,7 @@ impl RealConnector {
         variables.retain(|(name, _)| env.iter().all(|(own, _)| name.to_str() != Some(own)));
         variables.extend(env.iter().map(|(name, value)| (name.into(), value.into())));
         let cwd = cwd.as_ref().map_or_else(|| self.cwd.clone(), |cwd| self.cwd.join(cwd));
-        let program = sinew_process::kept::KeptProgram {
+        let program = sinew_process::supervision::ProgramSpec {
             program: command.into(),
             args: args.iter().map(Into::into).collect(),
             env: variables,

@@ -20,7 +20,7 @@ use tokio::task::JoinSet;
 use tokio_util::task::TaskTracker;
 
 use super::cache::{Cache, KnownServer};
-use super::config::{Entries, ServerConfig, Standing, Start};
+use super::config::{Entries, EntryStatus, ServerConfig, Start};
 use super::connect::{Connection, Connector};
 use super::server::{Phase, Server};
 
@@ -67,7 +67,7 @@ pub struct Status {
 
 /// The servers. Dropping it stops all of them.
 pub struct Manager {
-    current: RwLock<Current>,
+    current: RwLock<ServerSet>,
     shared: Arc<Shared>,
     host: MakeHost,
     started: AtomicBool,
@@ -75,7 +75,7 @@ pub struct Manager {
 
 /// The entries as they were last read, and their servers in the order of the files.
 #[derive(Clone)]
-struct Current {
+struct ServerSet {
     entries: Arc<Entries>,
     servers: Arc<[Arc<Server>]>,
 }
@@ -136,7 +136,7 @@ impl Manager {
         };
         let shared = Arc::new(shared);
         let servers = servers_of(&entries, &shared, &host, &[]);
-        let current = RwLock::new(Current { entries: Arc::new(entries), servers });
+        let current = RwLock::new(ServerSet { entries: Arc::new(entries), servers });
         Arc::new(Manager { current, shared, host, started: AtomicBool::new(false) })
     }
 
@@ -145,7 +145,7 @@ impl Manager {
     pub fn reload(&self, entries: Entries) {
         let old = self.servers();
         let servers = servers_of(&entries, &self.shared, &self.host, &old);
-        *self.current.write() = Current { entries: Arc::new(entries), servers: Arc::clone(&servers) };
+        *self.current.write() = ServerSet { entries: Arc::new(entries), servers: Arc::clone(&servers) };
         let is_gone = |old: &&Arc<Server>| servers.iter().all(|server| !Arc::ptr_eq(old, server));
         old.iter().filter(is_gone).for_each(|server| server.retire());
         self.shared.generation.fetch_add(1, Ordering::Release);
@@ -437,7 +437,7 @@ impl Manager {
 /// Creates the servers of the entries; servers in `old` with the same configuration are reused.
 fn servers_of(entries: &Entries, shared: &Shared, host: &MakeHost, old: &[Arc<Server>]) -> Arc<[Arc<Server>]> {
     let configs = entries.list.iter().filter_map(|entry| match &entry.standing {
-        Standing::Ready(config) => Some(Arc::clone(config)),
+        EntryStatus::Ready(config) => Some(Arc::clone(config)),
         _ => None,
     });
     configs

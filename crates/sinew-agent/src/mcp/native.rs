@@ -8,7 +8,7 @@ use sinew_llm::provider::{Loading, ToolDef};
 use sinew_mcp::catalogue::provider_schema;
 
 use super::tools::{CALL_TOOL_NAME, SEARCH_TOOL};
-use crate::core::Loaded;
+use crate::core::LoadedTools;
 
 /// Returns how a provider learns about a tool that is part of the request.
 pub(super) fn loading(name: &str) -> Loading {
@@ -22,7 +22,7 @@ pub(super) fn loading(name: &str) -> Loading {
 
 /// Replaces the definitions in the text of a search result by blocks `tool_reference`, and returns the definitions.
 /// Returns `None` if the result has no such definition.
-pub(super) fn loaded(result: &ToolResultMessage, stands_in_front: &dyn Fn(&str) -> bool) -> Option<Loaded> {
+pub(super) fn loaded(result: &ToolResultMessage, stands_in_front: &dyn Fn(&str) -> bool) -> Option<LoadedTools> {
     if result.tool_name != SEARCH_TOOL || result.is_error {
         return None;
     }
@@ -57,7 +57,7 @@ pub(super) fn loaded(result: &ToolResultMessage, stands_in_front: &dyn Fn(&str) 
     }
     content.extend(found.iter().map(|name| Block::Other(json!({"type": "tool_reference", "tool_name": name}))));
     content.extend(result.content[1..].iter().cloned());
-    Some(Loaded { result: ToolResultMessage { content, ..result.clone() }, tools })
+    Some(LoadedTools { result: ToolResultMessage { content, ..result.clone() }, tools })
 }
 
 /// Converts a definition for the provider; `None` if the provider would reject it.

@@ -174,7 +174,7 @@ impl Server {
         let is_read_only = self.config.tools.is_read_only(tool);
         // The semaphore is never closed.
         let _permit = self.calls.acquire().await;
-        let _use = Use(self);
+        let _use = ServerUse(self);
         for round in 0.. {
             let connection = self.connection(shared).await?;
             let outcome = connection.call(tool, arguments.clone(), options).await;
@@ -201,7 +201,7 @@ impl Server {
         let options = CallOptions { times: self.config.times, progress: None };
         // The semaphore is never closed.
         let _permit = self.calls.acquire().await;
-        let _use = Use(self);
+        let _use = ServerUse(self);
         for round in 0.. {
             let connection = self.connection(shared).await?;
             match connection.read_resource(uri, &options).await {
@@ -353,9 +353,9 @@ impl Server {
 }
 
 /// A running call or read. When it is dropped, the time is recorded as the last use.
-struct Use<'a>(&'a Server);
+struct ServerUse<'a>(&'a Server);
 
-impl Drop for Use<'_> {
+impl Drop for ServerUse<'_> {
     fn drop(&mut self) {
         *self.0.used.lock() = Instant::now();
     }

@@ -19,7 +19,7 @@ use super::config::Transport;
 use super::manager::Manager;
 use super::read::ReadTool;
 use super::result;
-use crate::core::{Catalogue, Loaded, is_named};
+use crate::core::{Catalogue, LoadedTools, is_named};
 
 /// The name of the tool that searches other tools.
 pub const SEARCH_TOOL: &str = "tool_search";
@@ -63,12 +63,12 @@ pub struct SessionParts {
 /// The server tools of one session. The tools that are part of its requests are decided when it is created.
 pub struct SessionServers {
     shared: Arc<SessionShared>,
-    sent: Sent,
+    sent: RequestPrefix,
 }
 
 /// The MCP part of each request of a session.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-struct Sent {
+struct RequestPrefix {
     #[serde(flatten)]
     front: Front,
     /// The instructions of the servers whose tools are part of requests.
@@ -104,7 +104,7 @@ impl SessionServers {
     #[must_use]
     pub fn new(parts: SessionParts) -> Arc<SessionServers> {
         let SessionParts { manager, artifacts, secrets, resize, excluded, only, recorded } = parts;
-        let mut sent = match recorded.and_then(|recorded| serde_json::from_value::<Sent>(recorded).ok()) {
+        let mut sent = match recorded.and_then(|recorded| serde_json::from_value::<RequestPrefix>(recorded).ok()) {
             Some(sent) => {
                 manager.keep_names(&sent.front);
                 sent
@@ -112,7 +112,7 @@ impl SessionServers {
             None => {
                 let front = manager.front();
                 let instructions = instructions(&manager, &front);
-                Sent { front, instructions }
+                RequestPrefix { front, instructions }
             }
         };
         let shared = SessionShared { manager, artifacts, secrets, resize, excluded, only };
@@ -273,7 +273,7 @@ impl Catalogue for SessionServers {
         super::native::loading(name)
     }
 
-    fn loaded(&self, result: &ToolResultMessage) -> Option<Loaded> {
+    fn loaded(&self, result: &ToolResultMessage) -> Option<LoadedTools> {
         super::native::loaded(result, &|name| self.sent.front.tools.iter().any(|tool| tool.name == name))
     }
 

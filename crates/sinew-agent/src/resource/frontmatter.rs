@@ -18,7 +18,7 @@ const TEXTS: usize = 256 * 1024;
 
 /// A file, split into frontmatter and body.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct Front {
+pub(crate) struct Frontmatter {
     values: Map<String, Value>,
     /// The text after the frontmatter.
     pub(crate) body: String,
@@ -26,7 +26,7 @@ pub(crate) struct Front {
     pub(super) present: bool,
 }
 
-impl Front {
+impl Frontmatter {
     /// Returns a text. Numbers and booleans are converted to text.
     pub(crate) fn text(&self, key: &str) -> Option<String> {
         let text = match self.values.get(key)? {
@@ -71,24 +71,24 @@ impl Front {
 ///
 /// # Errors
 /// Returns a one-line message if the frontmatter is not a YAML object within the limits.
-pub(crate) fn strict(text: &str) -> Result<Front, String> {
+pub(crate) fn strict(text: &str) -> Result<Frontmatter, String> {
     let (yaml, body) = split(text)?;
     let values = yaml.map_or_else(|| Ok(Map::new()), read)?;
-    Ok(Front { values, body: body.to_string(), present: yaml.is_some() })
+    Ok(Frontmatter { values, body: body.to_string(), present: yaml.is_some() })
 }
 
 /// Does the same; if the YAML is invalid, it reads lines of `key: value` and returns the error as well.
-pub(super) fn lenient(text: &str) -> (Front, Option<String>) {
+pub(super) fn lenient(text: &str) -> (Frontmatter, Option<String>) {
     let (yaml, body) = match split(text) {
         Ok(parts) => parts,
-        Err(fault) => return (Front { body: text.to_string(), ..Front::default() }, Some(fault)),
+        Err(fault) => return (Frontmatter { body: text.to_string(), ..Frontmatter::default() }, Some(fault)),
     };
     let (values, fault) = match yaml.map(read) {
         None => (Map::new(), None),
         Some(Ok(values)) => (values, None),
         Some(Err(fault)) => (lines(yaml.unwrap_or_default()), Some(fault)),
     };
-    (Front { values, body: body.to_string(), present: yaml.is_some() }, fault)
+    (Frontmatter { values, body: body.to_string(), present: yaml.is_some() }, fault)
 }
 
 /// Splits a file into the frontmatter, if there is one, and the body.

@@ -42,14 +42,14 @@ pub struct Attacher<'a> {
 
 /// The attached files.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Attached {
+pub struct AttachedFiles {
     /// The files in the order in which they were mentioned, each one once.
     pub files: Vec<MentionedFile>,
     /// Warnings about files that were not attached; at most one sentence.
     pub warnings: Vec<String>,
 }
 
-impl Attached {
+impl AttachedFiles {
     /// Returns the message with the files; `None` if there are none.
     #[must_use]
     pub fn message(self, timestamp: i64) -> Option<AgentMessage> {
@@ -61,14 +61,14 @@ impl Attached {
 impl Attacher<'_> {
     /// Attaches the files that a text mentions. The text itself is not changed.
     #[must_use]
-    pub fn mentions(&self, text: &str) -> Attached {
+    pub fn mentions(&self, text: &str) -> AttachedFiles {
         self.attach(&names(text).iter().map(String::as_str).collect::<Vec<_>>())
     }
 
     /// Attaches files and folders by name. Punctuation at the end of a name is ignored, unless a file has that name.
     #[must_use]
-    pub fn attach(&self, names: &[&str]) -> Attached {
-        let mut attached = Attached::default();
+    pub fn attach(&self, names: &[&str]) -> AttachedFiles {
+        let mut attached = AttachedFiles::default();
         let mut failed: Vec<String> = Vec::new();
         let mut fail = |what: String| {
             if failed.len() <= NAMED {
@@ -161,7 +161,7 @@ impl Attacher<'_> {
         if head.iter().take(8_192).any(|byte| *byte == 0) {
             return Err("it is neither text nor an image".into());
         }
-        let Counted { lines, whole, hash } = count_lines(&head, file, &self.cancel).map_err(failed)?;
+        let ReadFacts { lines, whole, hash } = count_lines(&head, file, &self.cancel).map_err(failed)?;
         let text = String::from_utf8_lossy(&head[..head.len() - half_character(&head)]).into_owned();
         let (attached, all) = text_file(name, &text, lines, !whole);
         if let Some(host) = self.host {
@@ -259,7 +259,7 @@ fn names(text: &str) -> Vec<String> {
 }
 
 /// The facts of a file that was read completely.
-struct Counted {
+struct ReadFacts {
     lines: u64,
     /// Whether `head` is the whole file.
     whole: bool,
@@ -267,7 +267,7 @@ struct Counted {
     hash: Option<[u8; 32]>,
 }
 
-fn count_lines(head: &[u8], file: File, cancel: &CancelToken) -> std::io::Result<Counted> {
+fn count_lines(head: &[u8], file: File, cancel: &CancelToken) -> std::io::Result<ReadFacts> {
     let mut count = memchr::memchr_iter(b'\n', head).count() as u64;
     let mut last = head.last().copied();
     let mut digest = Sha256::new_with_prefix(head);
@@ -287,7 +287,7 @@ fn count_lines(head: &[u8], file: File, cancel: &CancelToken) -> std::io::Result
         last = Some(buffer[end]);
     }
     let lines = count + u64::from(last.is_some_and(|last| last != b'\n'));
-    Ok(Counted { lines, whole, hash: (left > 0).then(|| digest.finalize().into()) })
+    Ok(ReadFacts { lines, whole, hash: (left > 0).then(|| digest.finalize().into()) })
 }
 
 /// Returns the attached lines of the file, byte for byte; empty if the first one is too long.

@@ -34,9 +34,9 @@ use std::path::PathBuf;
 use sinew_tools::ResourceLookup;
 
 pub use folders::ResourceFolders;
-pub use mention::{Attached, Attacher, mention};
+pub use mention::{AttachedFiles, Attacher, mention};
 pub use options::ResourceOptions;
-pub use prompt::{Commands, Prompt, Reading};
+pub use prompt::{Commands, Prompt, PromptInputs};
 pub use rule::{Bucket, Rule};
 pub use skill::Skill;
 pub use source::Origin;

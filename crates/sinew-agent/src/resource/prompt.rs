@@ -69,7 +69,7 @@ pub struct Prompt {
 
 /// The inputs for parsing prompts.
 #[derive(Clone, Copy)]
-pub struct Reading<'a> {
+pub struct PromptInputs<'a> {
     /// The commands.
     pub commands: &'a Commands,
     /// The skills and templates.
@@ -82,7 +82,7 @@ pub struct Reading<'a> {
     pub now: i64,
 }
 
-impl Reading<'_> {
+impl PromptInputs<'_> {
     /// Parses a prompt of the user: a command of an extension; otherwise, after the extensions have processed the text,
     /// a skill, a command in a file or a template. Then it attaches the mentioned files. An unknown `/x` is sent to the
     /// model as text. `before` is data that is inserted before the text; commands and mentions in it are ignored.

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use sinew_session::files::read_plain;
 use sinew_session::links;
 
-use super::frontmatter::{self, Front};
+use super::frontmatter::{self, Frontmatter};
 use super::options::ResourceOptions;
 
 /// Larger files are skipped.
@@ -102,7 +102,7 @@ impl Reader {
 
     /// Reads a file and its frontmatter. Returns `None` if it cannot be used, which adds a warning, or if it was read
     /// before under another name.
-    pub(super) fn front(&mut self, path: &Path, yaml: Yaml) -> Option<Front> {
+    pub(super) fn front(&mut self, path: &Path, yaml: Yaml) -> Option<Frontmatter> {
         // Not a warning here: the code that starts the session asks or informs the user about trust.
         if self.is_out(path) {
             return None;

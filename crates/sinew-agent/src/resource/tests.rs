@@ -523,7 +523,7 @@ async fn read(env: &TestEnv, resources: &Resources, text: &str, before: &str) ->
     let cancel = CancellationToken::new();
     let context =
         Context { cwd: env.path("p"), session: "s".into(), file: None, has_ui: false, requester: None, cancel };
-    let reading = Reading { commands: &commands, resources, attacher: &attacher, context: &context, now: 1 };
+    let reading = PromptInputs { commands: &commands, resources, attacher: &attacher, context: &context, now: 1 };
     reading.read(text, before).await
 }
 

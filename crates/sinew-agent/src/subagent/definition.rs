@@ -11,7 +11,7 @@ use sinew_session::files::read_text;
 
 use super::request::check_name;
 use crate::resource::ResourceFolders;
-use crate::resource::frontmatter::{Front, strict};
+use crate::resource::frontmatter::{Frontmatter, strict};
 
 /// Keys of an agent file that have an effect.
 const KEYS: [&str; 15] = [
@@ -218,18 +218,18 @@ fn parse(text: &str, source: AgentSource) -> Result<(AgentDefinition, Option<Str
 }
 
 /// Returns the entries of a list or of a text with commas; `None` without the key.
-fn list(front: &Front, key: &str) -> Option<Vec<String>> {
+fn list(front: &Frontmatter, key: &str) -> Option<Vec<String>> {
     let entries = front.texts(key);
     let entries = entries.iter().flat_map(|text| text.split(',')).map(|text| text.trim().to_string());
     front.value(key).map(|_| entries.filter(|text| !text.is_empty()).collect())
 }
 
-fn parsed<T>(front: &Front, key: &str, parse: impl Fn(&str) -> Option<T>) -> Result<Option<T>, String> {
+fn parsed<T>(front: &Frontmatter, key: &str, parse: impl Fn(&str) -> Option<T>) -> Result<Option<T>, String> {
     let Some(text) = front.text(key) else { return Ok(None) };
     parse(&text).map(Some).ok_or_else(|| format!("{key}: {text:?} is not valid"))
 }
 
-fn isolation(front: &Front) -> Result<Option<String>, String> {
+fn isolation(front: &Frontmatter) -> Result<Option<String>, String> {
     let mode = parsed(front, "isolation", |text| {
         let is_known = text == "none" || ViewMode::from_name(text).is_some_and(|mode| mode != ViewMode::Overlay);
         is_known.then(|| text.to_string())
@@ -237,7 +237,7 @@ fn isolation(front: &Front) -> Result<Option<String>, String> {
     Ok(mode.filter(|mode| mode != "none"))
 }
 
-fn schema(front: &Front) -> Result<Option<Value>, String> {
+fn schema(front: &Frontmatter) -> Result<Option<Value>, String> {
     match front.value("output") {
         None => Ok(None),
         Some(schema @ Value::Object(_)) => Ok(Some(schema.clone())),

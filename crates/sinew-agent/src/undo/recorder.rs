@@ -40,7 +40,7 @@ struct UnprovenTurn {
 struct OpenTurn {
     /// The ids of the running calls.
     running: HashSet<String>,
-    stretch: Option<Stretch>,
+    stretch: Option<OpenSpan>,
     /// Whether a program ran, so that changes without a notification are possible.
     runs_programs: bool,
     /// The checkpoint at the end of the last span.
@@ -49,7 +49,7 @@ struct OpenTurn {
 
 /// A span that is open.
 #[derive(Debug, Clone)]
-struct Stretch {
+struct OpenSpan {
     start: Border,
     /// The directories to scan; `None` for all.
     folders: Option<HashSet<Vec<u8>>>,
@@ -168,7 +168,7 @@ impl TurnRecorder {
             Some(edited) if is_advisory && !edited.is_empty() => {
                 let folders = edited.iter().map(|path| parent_of(path)).collect();
                 let noted = self.blocking(move |store, session| store.note(&edited, session)).await;
-                noted.map(|start| Stretch { start, folders: Some(folders) })
+                noted.map(|start| OpenSpan { start, folders: Some(folders) })
             }
             _ if is_advisory => {
                 let root = self.store.root().display();
@@ -182,7 +182,7 @@ impl TurnRecorder {
                     }
                     Ok(start)
                 });
-                taken.await.map(|start| Stretch { start, folders: None })
+                taken.await.map(|start| OpenSpan { start, folders: None })
             }
         };
         match stretch {
@@ -198,7 +198,7 @@ impl TurnRecorder {
 
     async fn end_stretch(&self, jobs: Vec<String>) -> Result<Option<UndoRecord>, String> {
         let stretch = self.turn.lock().as_mut().and_then(|turn| turn.stretch.take());
-        let Some(Stretch { start, folders }) = stretch else { return Ok(None) };
+        let Some(OpenSpan { start, folders }) = stretch else { return Ok(None) };
         let taken =
             self.blocking(move |store, session| store.take(CheckpointKind::End, Some(session), folders.as_ref()));
         let end = taken.await.map_err(|error| format!("undo does not cover the last calls: {}", error.message()))?;

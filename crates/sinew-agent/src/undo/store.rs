@@ -91,12 +91,12 @@ pub struct CheckpointStore {
     is_told: Mutex<bool>,
     /// The duration of the latest full scan.
     scan: Mutex<Duration>,
-    latest: Mutex<Latest>,
+    latest: Mutex<LatestBorder>,
 }
 
 /// The latest checkpoint of this program, and the changes since then.
 #[derive(Default)]
-struct Latest {
+struct LatestBorder {
     border: Option<Border>,
     watcher: Option<ChangeWatcher>,
 }
@@ -244,7 +244,7 @@ impl CheckpointStore {
         folders: Option<&HashSet<Vec<u8>>>,
     ) -> Result<Border> {
         let mut latest = self.latest.lock();
-        let Latest { border, watcher } = &mut *latest;
+        let LatestBorder { border, watcher } = &mut *latest;
         // The next result of the watcher contains all later changes.
         let changed = watcher.as_mut().and_then(ChangeWatcher::changed);
         let before = border.take();
@@ -270,7 +270,7 @@ impl CheckpointStore {
     /// Returns the errors of [`Checkpoints::take`].
     pub(super) fn prove(&self, session: &str) -> Result<(Border, bool)> {
         let mut latest = self.latest.lock();
-        let Latest { border, watcher } = &mut *latest;
+        let LatestBorder { border, watcher } = &mut *latest;
         let before = border.take();
         let taken = self.read(CheckpointKind::End, Some(session), None)?;
         let changed = watcher.as_mut().and_then(ChangeWatcher::changed);

@@ -37,7 +37,7 @@ use tokio_util::sync::CancellationToken;
 use crate::failure::Failure;
 use crate::log;
 use crate::models::{self, Choice, ModelSelector};
-use crate::resources::{self, Loaded};
+use crate::resources::{self, LoadedResources};
 use crate::sandbox::Limits;
 use crate::sessions::{SessionStore, StartedSession};
 use crate::settings::Settings;
@@ -70,7 +70,7 @@ pub(crate) struct App {
     agent: Option<AgentDefinition>,
     /// Runs the calls that start children.
     pub(crate) children: task::Children,
-    resources: Mutex<Arc<Loaded>>,
+    resources: Mutex<Arc<LoadedResources>>,
     /// The pattern of `--fallback-model`.
     fallback: Option<String>,
 }
@@ -261,7 +261,7 @@ impl App {
     }
 
     /// Gives the tools of a host the resources, the checks of paths and the context files. Returns the resources.
-    fn equip(&self, host: &Host) -> Arc<Loaded> {
+    fn equip(&self, host: &Host) -> Arc<LoadedResources> {
         let loaded = self.resources();
         host.set_resources(Arc::clone(&loaded.resources) as _);
         host.set_path_policies(path_policies(&self.extensions));
@@ -377,7 +377,7 @@ impl App {
     }
 
     /// Returns the skills, commands, templates and rules that were read last.
-    pub(crate) fn resources(&self) -> Arc<Loaded> {
+    pub(crate) fn resources(&self) -> Arc<LoadedResources> {
         Arc::clone(&self.resources.lock())
     }
 
@@ -389,7 +389,7 @@ impl App {
         &self,
         agent: &AgentSession,
         warnings: &mut Vec<String>,
-    ) -> Result<Arc<Loaded>, Failure> {
+    ) -> Result<Arc<LoadedResources>, Failure> {
         // Settings, rules and hooks are only read at the start. A fault in the current files is reported.
         let faults = extensions::faults_now(&self.startup);
         warnings

@@ -11,9 +11,9 @@ use crate::config::{Environment, KeyFiles, Paths};
 use crate::settings::Values;
 
 /// A tool that reports which extension provides it.
-struct Brought(&'static str);
+struct NamedTool(&'static str);
 
-impl Tool for Brought {
+impl Tool for NamedTool {
     fn name(&self) -> &str {
         self.0
     }
@@ -39,7 +39,7 @@ impl Extension for Brings {
     }
 
     fn tools(&self) -> Vec<Arc<dyn Tool>> {
-        vec![Arc::new(Brought("mine")), Arc::new(Brought("read"))]
+        vec![Arc::new(NamedTool("mine")), Arc::new(NamedTool("read"))]
     }
 }
 

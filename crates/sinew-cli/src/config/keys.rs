@@ -51,7 +51,7 @@ impl KeyFile {
 
 /// The keys that are known before a file is parsed.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Found {
+pub(crate) struct ProviderKeys {
     /// The variables that contain a key of a provider. Commands never inherit them.
     pub(crate) names: Vec<String>,
     /// The values of the keys.
@@ -60,7 +60,7 @@ pub(crate) struct Found {
 
 /// Finds the keys in `environment` and on the command line: in the variables of the built-in providers, in those that
 /// models.json and auth.json name, and in other variables with the same value.
-pub(crate) fn find(args: &Args, environment: &Environment, files: &KeyFiles) -> Found {
+pub(crate) fn find(args: &Args, environment: &Environment, files: &KeyFiles) -> ProviderKeys {
     let texts = [&files.models, &files.auth].map(|file| file.content.as_deref().unwrap_or_default());
     let named: HashSet<&str> = texts.into_iter().flat_map(quoted_values).collect();
     let variables: Vec<(String, String)> = environment.texts();
@@ -73,7 +73,7 @@ pub(crate) fn find(args: &Args, environment: &Environment, files: &KeyFiles) -> 
     values.dedup();
     let holds = |text: &str| values.iter().any(|value| text.contains(value));
     let names = variables.iter().filter(|(name, value)| is_key(name) || holds(value));
-    Found { names: names.map(|(name, _)| name.clone()).collect(), values }
+    ProviderKeys { names: names.map(|(name, _)| name.clone()).collect(), values }
 }
 
 /// Returns the string values in a JSON text, with their escapes. Comments are tolerated.
@@ -103,7 +103,7 @@ fn quoted_values(text: &str) -> Vec<&str> {
 /// from the command line. `environment` still contains all of them.
 ///
 /// No other thread may run yet, so this is only called at the start of the program.
-pub(crate) fn seal(environment: &Environment, keys: &Found) {
+pub(crate) fn seal(environment: &Environment, keys: &ProviderKeys) {
     let filter = Filter { pass: &[], keys: &keys.names };
     let secret = |name: &OsString| filter.hides(&name.to_string_lossy());
     let names: Vec<&OsString> =

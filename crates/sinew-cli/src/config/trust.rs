@@ -4,7 +4,7 @@ use sinew_llm::models::Registry;
 
 use super::{Environment, Paths, dotenv};
 use crate::args::Args;
-use crate::trust::{Project, SETTINGS, Standing};
+use crate::trust::{Project, SETTINGS, TrustState};
 
 /// Variables that a trusted project's `.env` may set in addition to keys of providers. They do not include base URLs of
 /// cloud providers, or names of programs.
@@ -57,14 +57,14 @@ pub(crate) fn decide(args: &Args, environment: &Environment, paths: &Paths) -> T
     let answers = paths.agent.join("trust.json");
     let standing = project.standing(&answers).unwrap_or_else(|error| {
         trust.warnings.push(error.to_string());
-        Standing::Unknown
+        TrustState::Unknown
     });
     match standing {
-        Standing::Harmless | Standing::Trusted => trust.trusted = true,
-        Standing::Refused => trust.refused = true,
-        Standing::Unknown | Standing::Changed => {
+        TrustState::Harmless | TrustState::Trusted => trust.trusted = true,
+        TrustState::Refused => trust.refused = true,
+        TrustState::Unknown | TrustState::Changed => {
             trust.is_open = true;
-            trust.is_changed = standing == Standing::Changed;
+            trust.is_changed = standing == TrustState::Changed;
             // The skipped settings are known after their file was read.
             trust.unused.extend(project.files().iter().filter(|name| *name != SETTINGS).cloned());
         }

@@ -20,11 +20,11 @@ pub(super) struct RunningCommands {
 
 impl RunningCommands {
     /// Registers a running command. It is unregistered when the first value is dropped; the token cancels it.
-    pub(super) fn begin(&self) -> (Running<'_>, CancelToken) {
+    pub(super) fn begin(&self) -> (RunningCommand<'_>, CancelToken) {
         let (cancel_handle, cancel) = CancelHandle::new();
         let id = self.next.fetch_add(1, Ordering::Relaxed);
         self.running.lock().insert(id, cancel_handle);
-        (Running { commands: self, id }, cancel)
+        (RunningCommand { commands: self, id }, cancel)
     }
 
     pub(super) fn abort(&self) {
@@ -33,12 +33,12 @@ impl RunningCommands {
 }
 
 /// A registered command; dropping it ends the registration.
-pub(super) struct Running<'a> {
+pub(super) struct RunningCommand<'a> {
     commands: &'a RunningCommands,
     id: u64,
 }
 
-impl Drop for Running<'_> {
+impl Drop for RunningCommand<'_> {
     fn drop(&mut self) {
         self.commands.running.lock().remove(&self.id);
     }

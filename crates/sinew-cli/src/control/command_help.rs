@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::Control;
-use super::commands::{COMMANDS, Row, Shared, Verb};
+use super::commands::{COMMANDS, Row, SharedCommand, Verb};
 
 /// The width of the column of names and arguments.
 const NAMES: usize = 30;
@@ -32,22 +32,32 @@ impl Group {
     fn of(verb: Verb) -> Group {
         match verb {
             Verb::Plan | Verb::Todo | Verb::Jobs | Verb::Cancel | Verb::Background | Verb::Stop => Group::Work,
-            Verb::Shared(Shared::Undo | Shared::Redo | Shared::Review | Shared::Tasks | Shared::Steer) => Group::Work,
+            Verb::Shared(
+                SharedCommand::Undo
+                | SharedCommand::Redo
+                | SharedCommand::Review
+                | SharedCommand::Tasks
+                | SharedCommand::Steer,
+            ) => Group::Work,
             Verb::New | Verb::Resume | Verb::Tree | Verb::Branch | Verb::Fork | Verb::Label | Verb::Move => {
                 Group::Conversation
             }
             Verb::Handoff | Verb::Copy | Verb::Dump | Verb::Transcript | Verb::Share | Verb::Stash => {
                 Group::Conversation
             }
-            Verb::Shared(Shared::Name | Shared::Compact | Shared::Export | Shared::Session) => Group::Conversation,
+            Verb::Shared(
+                SharedCommand::Name | SharedCommand::Compact | SharedCommand::Export | SharedCommand::Session,
+            ) => Group::Conversation,
             Verb::Model | Verb::Thinking | Verb::Login | Verb::Logout => Group::Model,
-            Verb::Shared(Shared::Usage | Shared::Context) => Group::Model,
+            Verb::Shared(SharedCommand::Usage | SharedCommand::Context) => Group::Model,
             Verb::Tools | Verb::Trust | Verb::Reload => Group::Project,
-            Verb::Shared(Shared::Skills | Shared::Rules | Shared::Mcp | Shared::Agents) => Group::Project,
+            Verb::Shared(SharedCommand::Skills | SharedCommand::Rules | SharedCommand::Mcp | SharedCommand::Agents) => {
+                Group::Project
+            }
             Verb::Hotkeys | Verb::Theme | Verb::Raw | Verb::Redraw | Verb::Record | Verb::Vim | Verb::Status => {
                 Group::Screen
             }
-            Verb::Settings | Verb::Debug | Verb::Shared(Shared::Help | Shared::Quit) => Group::Program,
+            Verb::Settings | Verb::Debug | Verb::Shared(SharedCommand::Help | SharedCommand::Quit) => Group::Program,
         }
     }
 }

@@ -16,7 +16,7 @@ use crate::failure::Failure;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Verb {
     /// Runs in every mode.
-    Shared(Shared),
+    Shared(SharedCommand),
     Background,
     Branch,
     Cancel,
@@ -56,7 +56,7 @@ pub(crate) enum Verb {
 
 /// A command that needs no person.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Shared {
+pub(crate) enum SharedCommand {
     Agents,
     Compact,
     Export,
@@ -136,7 +136,7 @@ const fn row(name: &'static str, arguments: &'static str, help: &'static str, ve
     Row { name, arguments, help, verb, scope, panel: None, action: None }
 }
 
-const fn shared(name: &'static str, arguments: &'static str, help: &'static str, verb: Shared) -> Row {
+const fn shared(name: &'static str, arguments: &'static str, help: &'static str, verb: SharedCommand) -> Row {
     row(name, arguments, help, Verb::Shared(verb), Scope::Everywhere)
 }
 
@@ -159,7 +159,7 @@ impl Row {
 // One command per row, even if the line is long.
 #[rustfmt::skip]
 pub(crate) static COMMANDS: &[Row] = &[
-    shared("help", "", "list the commands", Shared::Help),
+    shared("help", "", "list the commands", SharedCommand::Help),
     row("hotkeys", "", "list the keys", Verb::Hotkeys, TERMINAL),
     row("model", "[NAME]", "choose the model that answers", Verb::Model, Scope::Person("use --model PATTERN")).opens(Panel::Models),
     row("thinking", "[LEVEL]", "choose how much the model thinks", Verb::Thinking, Scope::Person("use --thinking LEVEL")).opens(Panel::Thinking),
@@ -174,32 +174,32 @@ pub(crate) static COMMANDS: &[Row] = &[
     row("tree", "", "go to another point in this session", Verb::Tree, TERMINAL).opens(Panel::Tree),
     row("branch", "", "start a new session before one of your messages", Verb::Branch, TERMINAL).opens(Panel::Branch),
     row("fork", "", "continue in a copy of this session", Verb::Fork, Scope::Person("use --fork ID")),
-    shared("name", "TITLE", "give this session a title", Shared::Name),
+    shared("name", "TITLE", "give this session a title", SharedCommand::Name),
     row("label", "[TEXT]", "label this point in the session; without TEXT, remove the label", Verb::Label, TERMINAL),
-    shared("compact", "[TEXT]", "summarize the conversation; TEXT says what matters", Shared::Compact),
+    shared("compact", "[TEXT]", "summarize the conversation; TEXT says what matters", SharedCommand::Compact),
     row("copy", "[N|code|all]", "copy the last answer, its N-th code block, all of them, or the conversation", Verb::Copy, TERMINAL),
-    shared("export", "[FILE]", "write the session as a web page", Shared::Export),
-    shared("session", "", "show the session: id, file, title, model", Shared::Session),
-    shared("usage", "", "show the tokens and the cost of the session", Shared::Usage),
-    shared("context", "", "show what fills the context window, and the sandbox", Shared::Context),
+    shared("export", "[FILE]", "write the session as a web page", SharedCommand::Export),
+    shared("session", "", "show the session: id, file, title, model", SharedCommand::Session),
+    shared("usage", "", "show the tokens and the cost of the session", SharedCommand::Usage),
+    shared("context", "", "show what fills the context window, and the sandbox", SharedCommand::Context),
     row("todo", "[edit|clear|copy]", "show the todo list; edit it in your own editor, clear it or copy it", Verb::Todo, TERMINAL),
     row("jobs", "[ID]", "list background commands; with ID, show the end of its output", Verb::Jobs, TERMINAL).opens(Panel::Jobs),
     row("cancel", "ID", "stop a background command", Verb::Cancel, TERMINAL),
     row("stash", "", "restore a stashed draft", Verb::Stash, TERMINAL).like("app.editor.stash"),
-    shared("undo", "[N] [PATH…]", "undo the file changes of the last N turns; shows them and asks first", Shared::Undo),
-    shared("redo", "", "redo the changes of the last /undo", Shared::Redo),
-    shared("skills", "", "list the skills", Shared::Skills),
-    shared("rules", "", "list the rules", Shared::Rules),
-    shared("agents", "", "list the agents that can be started as subagents", Shared::Agents),
-    shared("tasks", "[ID]", "show the subagents of this session and what they do; stop ID ends one", Shared::Tasks).opens(Panel::Tasks),
-    shared("review", "[BRANCH|A..B|FILE]", "look for faults in the uncommitted changes, since a branch, in a range or a patch file", Shared::Review),
-    shared("steer", "ID TEXT", "send a message to a running subagent", Shared::Steer),
-    shared("mcp", "[VERB NAME]", "show the MCP servers; enable, disable, reload, login, logout NAME", Shared::Mcp),
+    shared("undo", "[N] [PATH…]", "undo the file changes of the last N turns; shows them and asks first", SharedCommand::Undo),
+    shared("redo", "", "redo the changes of the last /undo", SharedCommand::Redo),
+    shared("skills", "", "list the skills", SharedCommand::Skills),
+    shared("rules", "", "list the rules", SharedCommand::Rules),
+    shared("agents", "", "list the agents that can be started as subagents", SharedCommand::Agents),
+    shared("tasks", "[ID]", "show the subagents of this session and what they do; stop ID ends one", SharedCommand::Tasks).opens(Panel::Tasks),
+    shared("review", "[BRANCH|A..B|FILE]", "look for faults in the uncommitted changes, since a branch, in a range or a patch file", SharedCommand::Review),
+    shared("steer", "ID TEXT", "send a message to a running subagent", SharedCommand::Steer),
+    shared("mcp", "[VERB NAME]", "show the MCP servers; enable, disable, reload, login, logout NAME", SharedCommand::Mcp),
     row("reload", "", "reload skills, commands, rules and keybindings.json", Verb::Reload, Scope::Person("each run reads these files again")),
     row("redraw", "[all]", "repaint the screen; with all, also clear the terminal's scrollback", Verb::Redraw, SCREEN),
     row("record", "[FILE]", "record the terminal for asciinema; /record again stops", Verb::Record, SCREEN),
-    shared("quit", "", "leave", Shared::Quit),
-    shared("exit", "", "leave", Shared::Quit),
+    shared("quit", "", "leave", SharedCommand::Quit),
+    shared("exit", "", "leave", SharedCommand::Quit),
     row("trust", "[yes|no]", "decide whether hooks, servers and settings of this project are used", Verb::Trust, Scope::Person("use --trust or --no-trust")),
     row("move", "FOLDER", "continue this session in another folder", Verb::Move, TERMINAL),
     row("handoff", "[TEXT]", "continue in a new session with a summary of this one; TEXT says what matters", Verb::Handoff, TERMINAL),
@@ -232,7 +232,7 @@ pub(crate) fn named(name: &str, face: Face) -> Option<&'static Row> {
 /// A command that runs in every mode, and its arguments.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Command {
-    verb: Shared,
+    verb: SharedCommand,
     arguments: String,
 }
 
@@ -289,12 +289,12 @@ pub(crate) fn refusal(name: &str, way: &str) -> String {
 /// Returns the name and description of the commands that run in every mode, for lists that programs read. `/quit` is
 /// omitted, because such programs end a session differently.
 pub(crate) fn runnable() -> impl Iterator<Item = (&'static str, &'static str)> {
-    let runs = |row: &&Row| row.scope == Scope::Everywhere && row.verb != Verb::Shared(Shared::Quit);
+    let runs = |row: &&Row| row.scope == Scope::Everywhere && row.verb != Verb::Shared(SharedCommand::Quit);
     COMMANDS.iter().filter(runs).map(|row| (row.name, row.help))
 }
 
 impl Command {
-    pub(crate) fn new(verb: Shared, arguments: &str) -> Command {
+    pub(crate) fn new(verb: SharedCommand, arguments: &str) -> Command {
         Command { verb, arguments: arguments.trim().to_string() }
     }
 
@@ -312,44 +312,44 @@ impl Command {
     /// Returns an error if the command fails.
     pub(crate) async fn run_with_data(&self, control: &Control) -> Result<(String, Option<Value>), ControlError> {
         let text = match self.verb {
-            Shared::Review => {
+            SharedCommand::Review => {
                 let review = control.review(&self.arguments).await?;
                 let data = serde_json::to_value(&review).map_err(|error| error.to_string())?;
                 return Ok((review.text(), Some(data)));
             }
-            Shared::Help => Ok(help(control)),
-            Shared::Quit => Ok(String::new()),
-            Shared::Compact => {
+            SharedCommand::Help => Ok(help(control)),
+            SharedCommand::Quit => Ok(String::new()),
+            SharedCommand::Compact => {
                 let instructions = Some(self.arguments.as_str()).filter(|text| !text.is_empty());
                 let compacted = control.compact(&control.session(), instructions).await?;
                 Ok(format!("Compacted a context of about {} tokens.", compacted.tokens_before))
             }
-            Shared::Mcp if matches!(self.arguments.as_str(), "" | "list") => {
+            SharedCommand::Mcp if matches!(self.arguments.as_str(), "" | "list") => {
                 Ok(list(mcp::rows(&control.app).into_iter(), "No MCP servers. sinew mcp add NAME -- COMMAND adds one."))
             }
             // If a person can be asked, the session continues after the command.
-            Shared::Mcp => mcp::run(control, &self.arguments, control.app.has_person()).await,
-            Shared::Name if self.arguments.is_empty() => Err("/name needs a name: /name TITLE".into()),
-            Shared::Name => control.set_title(&self.arguments).map(|()| String::new()),
-            Shared::Export => {
+            SharedCommand::Mcp => mcp::run(control, &self.arguments, control.app.has_person()).await,
+            SharedCommand::Name if self.arguments.is_empty() => Err("/name needs a name: /name TITLE".into()),
+            SharedCommand::Name => control.set_title(&self.arguments).map(|()| String::new()),
+            SharedCommand::Export => {
                 let to =
                     Some(sinew_export::unquoted(&self.arguments)).filter(|text| !text.is_empty()).map(PathBuf::from);
                 Ok(format!("Exported to: {}", control.export(to, false).await?.display()))
             }
-            Shared::Session => Ok(figures::session(&control.stats()?, control.mode())),
-            Shared::Usage => Ok(figures::usage(&control.stats()?)),
-            Shared::Context => figures::context(control),
-            Shared::Undo => control.undo(Direction::Undo, &UndoArguments::parse(&self.arguments)?).await,
-            Shared::Redo => control.undo(Direction::Redo, &UndoArguments::parse(&self.arguments)?).await,
-            Shared::Agents => Ok(control.agents_text()),
-            Shared::Tasks => control.tasks_command(&self.arguments),
-            Shared::Steer => control.steer_command(&self.arguments).await,
-            Shared::Skills => {
+            SharedCommand::Session => Ok(figures::session(&control.stats()?, control.mode())),
+            SharedCommand::Usage => Ok(figures::usage(&control.stats()?)),
+            SharedCommand::Context => figures::context(control),
+            SharedCommand::Undo => control.undo(Direction::Undo, &UndoArguments::parse(&self.arguments)?).await,
+            SharedCommand::Redo => control.undo(Direction::Redo, &UndoArguments::parse(&self.arguments)?).await,
+            SharedCommand::Agents => Ok(control.agents_text()),
+            SharedCommand::Tasks => control.tasks_command(&self.arguments),
+            SharedCommand::Steer => control.steer_command(&self.arguments).await,
+            SharedCommand::Skills => {
                 let loaded = control.app.resources();
                 let skills = loaded.resources.skills.iter();
                 Ok(list(skills.map(|skill| (skill.name.clone(), skill.description.clone())), "No skills."))
             }
-            Shared::Rules => {
+            SharedCommand::Rules => {
                 let loaded = control.app.resources();
                 let rules = loaded.resources.rules.iter();
                 Ok(list(rules.map(|rule| (rule.name.clone(), rule.description.clone())), "No rules."))
@@ -396,7 +396,7 @@ mod tests {
             assert_eq!(find(text), Ok(None), "{text}");
         }
         let compact = find(" /compact\tthe  rest ").unwrap().unwrap();
-        assert_eq!((compact.verb, compact.arguments.as_str()), (Shared::Compact, "the  rest"));
+        assert_eq!((compact.verb, compact.arguments.as_str()), (SharedCommand::Compact, "the  rest"));
         assert_eq!(find("/model x").unwrap_err(), Failure::usage("/model does not run here: use --model PATTERN"));
     }
 }

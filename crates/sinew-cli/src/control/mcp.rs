@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 
 use serde_json::{Value, json};
 use sinew_agent::mcp::Logout;
-use sinew_agent::mcp::config::{Entry, Standing};
+use sinew_agent::mcp::config::{Entry, EntryStatus};
 use sinew_agent::mcp::manager::ServerState;
 
 use sinew_llm::message::ToolCall;
@@ -27,7 +27,7 @@ pub(crate) fn list(app: &App) -> Value {
     let facts = entries.list.iter().map(|entry| {
         let (state, reason) = standing(entry, mcp.state(&entry.name).as_ref());
         let mut facts = json!({"name": entry.name, "file": entry.file, "state": state});
-        if let (Standing::Ready(_), Some(known)) = (&entry.standing, mcp.state(&entry.name)) {
+        if let (EntryStatus::Ready(_), Some(known)) = (&entry.standing, mcp.state(&entry.name)) {
             facts["tools"] = json!(known.tools);
             facts["tokens"] = json!(known.bytes / 4);
             facts["era"] = json!(known.version);
@@ -49,7 +49,7 @@ pub(crate) fn rows(app: &App) -> Vec<(String, String)> {
     let rows = entries.list.iter().map(|entry| {
         let known = mcp.state(&entry.name);
         let (state, reason) = standing(entry, known.as_ref());
-        let known = known.filter(|_| matches!(entry.standing, Standing::Ready(_)));
+        let known = known.filter(|_| matches!(entry.standing, EntryStatus::Ready(_)));
         let tools = known.as_ref().and_then(|known| known.tools).map(|count| format!("{count} tools"));
         let pid = known.as_ref().and_then(|known| known.pid).map(|pid| match resident_bytes(pid) {
             Some(bytes) => format!("process {pid} with {} MB", bytes.div_ceil(1_000_000)),
@@ -63,14 +63,14 @@ pub(crate) fn rows(app: &App) -> Vec<(String, String)> {
 
 fn standing(entry: &Entry, state: Option<&ServerState>) -> (&'static str, Option<String>) {
     match &entry.standing {
-        Standing::Ready(_) => match state {
+        EntryStatus::Ready(_) => match state {
             Some(known) => (known.state, known.error.clone()),
             None => ("idle", None),
         },
-        Standing::Disabled => ("disabled", None),
-        Standing::Untrusted => ("untrusted", Some("its project is not trusted".to_string())),
-        Standing::Shadowed(by) => ("shadowed", Some(format!("{} defines it first", by.display()))),
-        Standing::Invalid(reason) => ("invalid", Some(reason.clone())),
+        EntryStatus::Disabled => ("disabled", None),
+        EntryStatus::Untrusted => ("untrusted", Some("its project is not trusted".to_string())),
+        EntryStatus::Shadowed(by) => ("shadowed", Some(format!("{} defines it first", by.display()))),
+        EntryStatus::Invalid(reason) => ("invalid", Some(reason.clone())),
     }
 }
 

@@ -6,7 +6,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use sinew::base::CancelToken;
 use sinew_agent::agent::{AcceptedPrompt, Delivery, Outcome};
-use sinew_agent::resource::{Attacher, Prompt, Reading};
+use sinew_agent::resource::{Attacher, Prompt, PromptInputs};
 use sinew_llm::message::{AgentMessage, Block, Content, ImageBlock};
 
 use super::{Control, ControlError};
@@ -30,7 +30,7 @@ pub(crate) struct Submission<'a> {
 }
 
 /// The result of a submission.
-pub(crate) struct Ended {
+pub(crate) struct SubmissionResult {
     /// `None` if a command of an extension handled the prompt.
     pub(crate) outcome: Option<Outcome>,
     /// The title that the session received during the run.
@@ -106,7 +106,7 @@ impl Control {
                 .map_err(|error| format!("images/{at}: data is not valid base64: {error}"))?;
             pictures.push(attacher.image(&bytes).map_err(|reason| format!("images/{at}: {reason}"))?);
         }
-        let reading = Reading {
+        let reading = PromptInputs {
             commands: &commands,
             resources: &loaded.resources,
             attacher: &attacher,
@@ -170,17 +170,17 @@ impl Submission<'_> {
 
     /// Runs the prompt with the model and level of its template, and resolves when the run has ended; immediately if
     /// the prompt waits in a queue.
-    pub(crate) async fn run(self) -> Ended {
+    pub(crate) async fn run(self) -> SubmissionResult {
         let Submission { open, accepted, prompt } = self;
-        let Some(accepted) = accepted else { return Ended { outcome: None, new_title: None } };
+        let Some(accepted) = accepted else { return SubmissionResult { outcome: None, new_title: None } };
         if !accepted.runs() {
-            return Ended { outcome: Some(accepted.run().await), new_title: None };
+            return SubmissionResult { outcome: Some(accepted.run().await), new_title: None };
         }
         let title = open.agent.session().title();
         let before = open.agent.override_model(prompt.model.as_deref(), prompt.thinking.as_deref()).await;
         let outcome = accepted.run().await;
         open.agent.restore_model(before);
         let new_title = open.agent.session().title().filter(|now| title.as_ref() != Some(now));
-        Ended { outcome: Some(outcome), new_title }
+        SubmissionResult { outcome: Some(outcome), new_title }
     }
 }

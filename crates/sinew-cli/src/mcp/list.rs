@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use sinew_agent::mcp::cache::{Cache, KnownServer};
-use sinew_agent::mcp::config::{Entries, Entry, ServerConfig, Standing, Transport};
+use sinew_agent::mcp::config::{Entries, Entry, EntryStatus, ServerConfig, Transport};
 use sinew_mcp::era::Era;
 use sinew_session::clock::{Clock, SystemClock};
 
@@ -90,7 +90,7 @@ fn cache(startup: &Startup) -> Cache {
 
 fn config(entry: &Entry) -> Option<&ServerConfig> {
     match &entry.standing {
-        Standing::Ready(config) => Some(config),
+        EntryStatus::Ready(config) => Some(config),
         _ => None,
     }
 }
@@ -104,17 +104,17 @@ fn counted(config: &ServerConfig, known: &KnownServer) -> (usize, usize) {
 /// Returns the state of an entry, and a remark on it.
 fn state(entry: &Entry, cache: &Cache) -> (String, String) {
     let (state, about) = match &entry.standing {
-        Standing::Ready(config) => match cache.get(&config.hash) {
+        EntryStatus::Ready(config) => match cache.get(&config.hash) {
             Some(known) => {
                 let (count, bytes) = counted(config, &known);
                 ("idle", format!("{count} tools, about {} tokens if all were sent", bytes / 4))
             }
             None => ("idle", format!("its tools are not known yet; run sinew mcp test {}", entry.name)),
         },
-        Standing::Disabled => ("disabled", format!("run sinew mcp enable {} to enable it", entry.name)),
-        Standing::Untrusted => ("untrusted", "the project is not trusted; --trust uses it for one run".to_string()),
-        Standing::Shadowed(by) => ("shadowed", format!("{} defines a server with this name first", short(by))),
-        Standing::Invalid(reason) => ("invalid", reason.clone()),
+        EntryStatus::Disabled => ("disabled", format!("run sinew mcp enable {} to enable it", entry.name)),
+        EntryStatus::Untrusted => ("untrusted", "the project is not trusted; --trust uses it for one run".to_string()),
+        EntryStatus::Shadowed(by) => ("shadowed", format!("{} defines a server with this name first", short(by))),
+        EntryStatus::Invalid(reason) => ("invalid", reason.clone()),
     };
     (state.to_string(), about)
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sinew_agent::mcp::cache::Cache;
-use sinew_agent::mcp::config::{ConfigFile, Entries, Entry, Origin, Standing, project_files, read};
+use sinew_agent::mcp::config::{ConfigFile, Entries, Entry, EntryStatus, Origin, project_files, read};
 use sinew_agent::mcp::connect::{Connector, RealConnector};
 use sinew_agent::mcp::elicit::PersonHost;
 use sinew_agent::mcp::{Logins, Manager, ManagerParts, ServerHooks, Variables};
@@ -168,7 +168,7 @@ pub(crate) fn keys(startup: &Startup) -> Result<Vec<String>, Failure> {
 
 /// Returns the entry in force for a name.
 pub(super) fn find<'a>(entries: &'a Entries, command: &str, name: &str) -> Result<&'a Entry, Failure> {
-    let mut counting = entries.list.iter().filter(|entry| !matches!(entry.standing, Standing::Shadowed(_)));
+    let mut counting = entries.list.iter().filter(|entry| !matches!(entry.standing, EntryStatus::Shadowed(_)));
     counting.find(|entry| entry.name == name).ok_or_else(|| {
         let names: Vec<&str> = entries.list.iter().map(|entry| entry.name.as_str()).collect();
         let known = match names.is_empty() {
@@ -207,12 +207,12 @@ pub(super) fn ready(
     let entry = find(&entries, command, name)?;
     match &entry.standing {
         // If this one is shadowed, another entry with the same name is in force.
-        Standing::Ready(_) | Standing::Shadowed(_) => {}
-        Standing::Disabled => {
+        EntryStatus::Ready(_) | EntryStatus::Shadowed(_) => {}
+        EntryStatus::Disabled => {
             return Err(Failure::failed(format!("Server \"{name}\" is disabled. Run sinew mcp enable {name} first.")));
         }
-        Standing::Invalid(reason) => return Err(Failure::config(format!("{name}: {reason}"))),
-        Standing::Untrusted => {
+        EntryStatus::Invalid(reason) => return Err(Failure::config(format!("{name}: {reason}"))),
+        EntryStatus::Untrusted => {
             return Err(Failure::failed(format!(
                 "Server \"{name}\" is from a project that is not trusted: read {} and use --trust",
                 entry.file.display()

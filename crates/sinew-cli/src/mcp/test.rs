@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use sinew_agent::mcp::config::{Standing, Transport};
+use sinew_agent::mcp::config::{EntryStatus, Transport};
 use sinew_session::clock::SystemClock;
 
 use super::servers::{self, find, keys, ready};
@@ -18,7 +18,7 @@ const NAMED: usize = 50;
 pub(super) fn run(startup: &Startup, warnings: &[String], name: &str) -> Result<u8, Failure> {
     let manager = ready(startup, warnings, "test", name, true)?;
     let entries = manager.entries();
-    if let Standing::Ready(config) = &find(&entries, "test", name)?.standing {
+    if let EntryStatus::Ready(config) = &find(&entries, "test", name)?.standing {
         // The first start of a server may download packages for a while.
         tell(&match &config.transport {
             Transport::Stdio { command, .. } => format!("Starting {command} …"),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use sinew::base::{Error, ErrorCode, Result};
-use sinew_agent::agent::{Metered, ModelResolver, ResolvedModel};
+use sinew_agent::agent::{MeteredProvider, ModelResolver, ResolvedModel};
 use sinew_llm::error::{ErrorInfo, ErrorKind};
 use sinew_llm::http::HttpConfig;
 use sinew_llm::model::Model;
@@ -62,7 +62,7 @@ impl ModelSelector {
     fn hiding(&self, provider: Arc<dyn Provider>) -> Arc<dyn Provider> {
         let hiding: Arc<dyn Provider> = Arc::new(Hiding::new(provider, Arc::clone(&self.secrets)));
         match &self.meter {
-            Some(meter) => Arc::new(Metered::new(hiding, Arc::clone(meter))),
+            Some(meter) => Arc::new(MeteredProvider::new(hiding, Arc::clone(meter))),
             None => hiding,
         }
     }

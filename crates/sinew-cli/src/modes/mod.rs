@@ -51,7 +51,7 @@ const HOOK_TIME: Duration = Duration::from_millis(300);
 
 /// Options for the display of events.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Look {
+pub(crate) struct EventDisplay {
     /// The format of stdout.
     pub(crate) output: Stdout,
     /// Shows thoughts on stderr.
@@ -80,7 +80,7 @@ pub(crate) enum Stdout {
 }
 
 /// The result of a run, for the final output on stdout and stderr.
-struct Ending {
+struct FinalResult {
     code: u8,
     /// A keyword for programs.
     reason: &'static str,
@@ -105,7 +105,7 @@ trait Renderer: Send {
     fn event(&mut self, event: &Event) -> io::Result<()>;
     fn end(&mut self) -> io::Result<()>;
     /// Called once at the end.
-    fn finish(&mut self, _ending: &Ending) -> io::Result<()> {
+    fn finish(&mut self, _ending: &FinalResult) -> io::Result<()> {
         Ok(())
     }
 }
@@ -145,7 +145,7 @@ pub(crate) async fn run(mut startup: Startup, mut warnings: Vec<String>, timing:
     // Reminders about the todo list make the model answer again, so stdout would contain two answers.
     startup.prefer("todo.reminders", false);
     let (app, open) = App::start(startup, None, &mut warnings).await?;
-    let look = Look::of(&app.startup);
+    let look = EventDisplay::of(&app.startup);
     let prompts = Prompts::new(input, &app, &open, &mut warnings)?;
     let task = Task { prompts, command, schema: app.startup.schema.clone() };
     timing.mark("ready");
@@ -155,11 +155,11 @@ pub(crate) async fn run(mut startup: Startup, mut warnings: Vec<String>, timing:
     Ok(answer(control, task, &warnings, look).await)
 }
 
-impl Look {
-    fn of(startup: &Startup) -> Look {
+impl EventDisplay {
+    fn of(startup: &Startup) -> EventDisplay {
         let Startup { args, environment, settings, schema, .. } = startup;
         let verbose = settings.verbose;
-        Look {
+        EventDisplay {
             output: match (args.mode(), args.output.object, schema) {
                 (Mode::Json, ..) => Stdout::Events,
                 (_, true, _) => Stdout::Object,
@@ -176,7 +176,7 @@ impl Look {
 }
 
 /// Runs the task and returns the exit code.
-async fn answer(control: Arc<Control>, mut task: Task, warnings: &[String], look: Look) -> u8 {
+async fn answer(control: Arc<Control>, mut task: Task, warnings: &[String], look: EventDisplay) -> u8 {
     output::warn(warnings);
     let open = control.session();
     let OpenSession { agent, host, .. } = &*open;
@@ -292,7 +292,7 @@ async fn answer(control: Arc<Control>, mut task: Task, warnings: &[String], look
 }
 
 /// Collects the data of the final output. `done` is `None` if `signal` or the loss of the reader ended the work.
-fn ending(control: &Control, agent: &AgentSession, done: Option<Result<Done, String>>, signal: u8) -> Ending {
+fn ending(control: &Control, agent: &AgentSession, done: Option<Result<Done, String>>, signal: u8) -> FinalResult {
     let (session, file) = {
         let session = agent.session();
         (session.id().to_string(), session.path().map(Path::to_path_buf))
@@ -309,7 +309,7 @@ fn ending(control: &Control, agent: &AgentSession, done: Option<Result<Done, Str
         Some(Ok(Done { text, value, .. })) => (text, value.and_then(Result::ok)),
         _ => (None, None),
     };
-    Ending {
+    FinalResult {
         code,
         reason,
         error,

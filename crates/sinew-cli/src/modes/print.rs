@@ -11,7 +11,7 @@ use sinew_agent::event::Event;
 use sinew_llm::event::StreamEvent;
 use sinew_llm::message::{AgentMessage, text_of};
 
-use super::{Ending, Look, Renderer};
+use super::{EventDisplay, FinalResult, Renderer};
 use crate::output::{Output, plain, stderr, tell};
 
 /// The maximum number of characters of an error.
@@ -22,7 +22,7 @@ const CALL: usize = 120;
 /// Writes the answer as it arrives.
 pub(super) struct Text<W> {
     out: Output<W>,
-    look: Look,
+    look: EventDisplay,
     /// True if something was written.
     any: bool,
     /// True if the last character was a line feed.
@@ -38,7 +38,7 @@ pub(super) struct Text<W> {
 }
 
 impl<W: Write> Text<W> {
-    pub(super) fn new(look: Look, out: Output<W>) -> Text<W> {
+    pub(super) fn new(look: EventDisplay, out: Output<W>) -> Text<W> {
         let held = String::new();
         Text { out, look, any: false, at_start: true, fresh: false, spoken: false, held, thinking: false }
     }
@@ -171,7 +171,7 @@ impl<W: Write + Send> Renderer for Text<W> {
         self.out.text("\n")
     }
 
-    fn finish(&mut self, ending: &Ending) -> io::Result<()> {
+    fn finish(&mut self, ending: &FinalResult) -> io::Result<()> {
         match ending.text.as_deref().filter(|text| !text.is_empty()) {
             Some(text) => self.out.text(&format!("{}\n", plain(text))),
             None => Ok(()),
@@ -203,9 +203,9 @@ mod tests {
     use super::*;
 
     #[derive(Clone, Default)]
-    struct Written(Arc<Mutex<Vec<u8>>>);
+    struct SharedBuffer(Arc<Mutex<Vec<u8>>>);
 
-    impl Write for Written {
+    impl Write for SharedBuffer {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
             self.0.lock().write(bytes)
         }
@@ -233,9 +233,15 @@ mod tests {
 
     /// Returns the text on stdout after each event, and at the end.
     fn shown(whole: bool, events: &[Event]) -> (Vec<String>, String) {
-        let look =
-            Look { output: Stdout::Text, verbose: false, whole, snapshots: false, tool_lines: false, colour: false };
-        let written = Written::default();
+        let look = EventDisplay {
+            output: Stdout::Text,
+            verbose: false,
+            whole,
+            snapshots: false,
+            tool_lines: false,
+            colour: false,
+        };
+        let written = SharedBuffer::default();
         let mut text = Text::new(look, Output::new(written.clone()));
         let now = || String::from_utf8(written.0.lock().clone()).unwrap();
         let mut steps = Vec::new();

@@ -7,7 +7,7 @@ use sinew_agent::event::{Event, SubagentStatus};
 use sinew_llm::message::{AgentMessage, Usage};
 
 use super::print::Text;
-use super::{Ending, Look, Renderer};
+use super::{EventDisplay, FinalResult, Renderer};
 use crate::failure::Failure;
 use crate::output::{self, Output};
 
@@ -24,8 +24,8 @@ pub(super) struct Report {
 }
 
 impl Report {
-    pub(super) fn new(look: Look, whole: bool) -> Report {
-        let inner = Text::new(Look { whole: true, ..look }, Output::new(io::sink()));
+    pub(super) fn new(look: EventDisplay, whole: bool) -> Report {
+        let inner = Text::new(EventDisplay { whole: true, ..look }, Output::new(io::sink()));
         Report { inner, whole, answer: String::new(), turns: 0, children: Vec::new() }
     }
 }
@@ -55,7 +55,7 @@ impl Renderer for Report {
         self.inner.end()
     }
 
-    fn finish(&mut self, ending: &Ending) -> io::Result<()> {
+    fn finish(&mut self, ending: &FinalResult) -> io::Result<()> {
         if !self.whole {
             return match &ending.value {
                 Some(value) => output::stdout().line(serde_json::to_vec(value)?, |_| {}),

@@ -52,9 +52,9 @@ pub(crate) fn silent(time: Duration) -> bool {
 }
 
 /// The previous mode of the terminal, which is restored when this is dropped.
-pub(crate) struct Shown(Termios);
+pub(crate) struct HiddenInput(Termios);
 
-impl Drop for Shown {
+impl Drop for HiddenInput {
     fn drop(&mut self) {
         // The terminal may be closed.
         let _ = tcsetattr(io::stdin(), OptionalActions::Now, &self.0);
@@ -62,11 +62,11 @@ impl Drop for Shown {
 }
 
 /// Disables the echo of typed keys, and delivers each key immediately, including those that send signals.
-pub(crate) fn hide_typing() -> io::Result<Shown> {
+pub(crate) fn hide_typing() -> io::Result<HiddenInput> {
     let before = tcgetattr(io::stdin())?;
     let mut hidden = before.clone();
     hidden.local_modes -= LocalModes::ECHO | LocalModes::ICANON | LocalModes::ISIG;
-    let shown = Shown(before);
+    let shown = HiddenInput(before);
     tcsetattr(io::stdin(), OptionalActions::Now, &hidden)?;
     Ok(shown)
 }

@@ -42,9 +42,9 @@ pub(crate) fn silent(_: Duration) -> bool {
 }
 
 /// The previous mode of the console, which is restored when this is dropped.
-pub(crate) struct Shown(u32);
+pub(crate) struct HiddenInput(u32);
 
-impl Drop for Shown {
+impl Drop for HiddenInput {
     fn drop(&mut self) {
         // SAFETY: the handle belongs to the process. An error is ignored, because the console may be closed.
         unsafe { SetConsoleMode(io::stdin().as_raw_handle().cast(), self.0) };
@@ -52,13 +52,13 @@ impl Drop for Shown {
 }
 
 /// Disables the echo of typed keys, and delivers each key immediately, including those that send signals.
-pub(crate) fn hide_typing() -> io::Result<Shown> {
+pub(crate) fn hide_typing() -> io::Result<HiddenInput> {
     let mut before = 0;
     // SAFETY: the handle belongs to the process, and the mode is writable.
     if unsafe { GetConsoleMode(io::stdin().as_raw_handle().cast(), &mut before) } == 0 {
         return Err(io::Error::last_os_error());
     }
-    let shown = Shown(before);
+    let shown = HiddenInput(before);
     let hidden = before & !(ENABLE_ECHO_INPUT | ENABLE_LINE_INPUT | ENABLE_PROCESSED_INPUT);
     // SAFETY: as above.
     if unsafe { SetConsoleMode(io::stdin().as_raw_handle().cast(), hidden) } == 0 {

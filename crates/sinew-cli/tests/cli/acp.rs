@@ -1,7 +1,7 @@
 //! ACP mode: the test acts as the editor, through pipes.
 
 use serde_json::{Value, json};
-use sinew_testkit::oauth::{Manners, OAuthServer};
+use sinew_testkit::oauth::{OAuthBehavior, OAuthServer};
 
 use crate::editor::Editor;
 use crate::stage::{Stage, call, messages, text};
@@ -505,7 +505,7 @@ fn mcp_servers_of_the_editor_belong_to_their_session() {
 
 #[test]
 fn an_mcp_server_of_the_editor_that_needs_a_login_is_reported() {
-    let server = OAuthServer::start(Manners::default());
+    let server = OAuthServer::start(OAuthBehavior::default());
     let stage = Stage::scripted(&[call("A", "tool_search", json!({"query": "read"})), text("B")]);
     let mut editor = Editor::scripted(&stage, json!({}));
     let theirs = json!({"type": "http", "name": "web", "url": server.mcp_url(), "headers": []});

@@ -3,13 +3,13 @@
 use std::sync::{Arc, Barrier};
 
 use serde_json::{Value, json};
-use sinew_testkit::provider::{Recorded, Reply, Server, Step};
+use sinew_testkit::provider::{RecordedRequest, Reply, Server, Step};
 
 use crate::editor::Editor;
 use crate::stage::{Stage, call, chat, messages, text};
 
 /// Returns the last user message in a request.
-fn asked(request: &Recorded) -> String {
+fn asked(request: &RecordedRequest) -> String {
     let body = request.json();
     let mut users = body["messages"].as_array().unwrap().iter().filter(|message| message["role"] == "user");
     match &users.next_back().unwrap()["content"] {
@@ -19,7 +19,7 @@ fn asked(request: &Recorded) -> String {
 }
 
 /// Returns an answer in two pieces that repeats the user message.
-fn echo(request: &Recorded) -> Reply {
+fn echo(request: &RecordedRequest) -> Reply {
     let mut pieces = chat(&json!({"content": asked(request)}), "stop");
     pieces.steps.insert(
         0,

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use crate::frames::{Ended, FrameProgram};
+use crate::frames::{FrameProgram, ProgramEnd};
 use crate::stage::Stage;
 
 pub(crate) struct Client {
@@ -107,19 +107,19 @@ impl Client {
     /// Waits for an event, closes stdin and waits for the end.
     #[cfg(unix)]
     #[track_caller]
-    pub(crate) fn end_after(mut self, kind: &str) -> Ended {
+    pub(crate) fn end_after(mut self, kind: &str) -> ProgramEnd {
         self.count(kind, 1);
         self.end()
     }
 
     /// Closes stdin and waits for the end.
-    pub(crate) fn end(self) -> Ended {
+    pub(crate) fn end(self) -> ProgramEnd {
         self.program.end()
     }
 
     /// Waits for the end.
     #[cfg(unix)]
-    pub(crate) fn wait(self) -> Ended {
+    pub(crate) fn wait(self) -> ProgramEnd {
         self.program.wait()
     }
 }

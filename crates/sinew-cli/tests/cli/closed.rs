@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use sinew_testkit::provider::Server;
 
 use crate::client::Client;
-use crate::stage::{Ran, Stage, call, chat, finish, text};
+use crate::stage::{RunOutput, Stage, call, chat, finish, text};
 
 const KEY: &str = "sk-own-0123456789abcdef";
 
@@ -179,7 +179,7 @@ fn hooks_see_placeholders_instead_of_secrets() {
 
 /// Checks that nothing has run: no session, no hook.
 #[track_caller]
-fn closed(stage: &Stage, ran: &Ran, expect: &str) {
+fn closed(stage: &Stage, ran: &RunOutput, expect: &str) {
     assert_eq!(ran.code, Some(3), "{ran:?}");
     assert!(ran.stderr.contains(expect), "{expect}: {}", ran.stderr);
     assert!(stage.files().is_empty() && !stage.path("project/started").exists(), "{expect}");

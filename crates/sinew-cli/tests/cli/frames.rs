@@ -20,7 +20,7 @@ pub(crate) struct FrameProgram {
 
 /// The end of a program.
 #[derive(Debug)]
-pub(crate) struct Ended {
+pub(crate) struct ProgramEnd {
     pub(crate) code: Option<i32>,
     pub(crate) stderr: String,
     /// All frames.
@@ -96,18 +96,18 @@ impl FrameProgram {
     }
 
     /// Closes stdin and waits for the end.
-    pub(crate) fn end(mut self) -> Ended {
+    pub(crate) fn end(mut self) -> ProgramEnd {
         self.stdin = None;
         self.wait()
     }
 
     /// Waits for the end.
-    pub(crate) fn wait(mut self) -> Ended {
+    pub(crate) fn wait(mut self) -> ProgramEnd {
         while let Ok(frame) = self.frames.recv_timeout(LIMIT) {
             self.seen.push(frame);
         }
         let mut stderr = String::new();
         self.child.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
-        Ended { code: self.child.wait().unwrap().code(), stderr, seen: self.seen }
+        ProgramEnd { code: self.child.wait().unwrap().code(), stderr, seen: self.seen }
     }
 }

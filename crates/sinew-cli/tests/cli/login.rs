@@ -7,7 +7,7 @@ use std::process::Stdio;
 use serde_json::{Value, json};
 use sinew_testkit::provider::{Reply, Server};
 
-use crate::stage::{Ran, Stage, chat};
+use crate::stage::{RunOutput, Stage, chat};
 
 const KEY: &str = "sk-typed-0123456789abcdef";
 
@@ -21,13 +21,13 @@ pub(crate) fn kept(stage: &Stage) -> Value {
 }
 
 #[track_caller]
-fn piped(stage: &Stage, args: &[&str], stdin: &str) -> Ran {
+fn piped(stage: &Stage, args: &[&str], stdin: &str) -> RunOutput {
     let mut child = stage.command(args).stdin(Stdio::piped()).spawn().unwrap();
     // The program may not read its input.
     let _ = child.stdin.take().unwrap().write_all(stdin.as_bytes());
     let output = child.wait_with_output().unwrap();
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-    Ran { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
+    RunOutput { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
 }
 
 #[test]
@@ -170,7 +170,7 @@ pub(crate) fn tokens() -> Value {
 }
 
 #[track_caller]
-fn is_logged_in(stage: &Stage, ran: &Ran) {
+fn is_logged_in(stage: &Stage, ran: &RunOutput) {
     assert_eq!(ran.code, Some(0), "{ran:?}");
     assert!(ran.stdout.starts_with("Signed in to local; the login is stored in "), "{ran:?}");
     for token in ["access-of-the-login", "refresh-of-the-login"] {
@@ -231,7 +231,7 @@ fn a_browser_login_shows_the_url_and_saves_the_tokens() {
     let mut page = String::new();
     browser.read_to_string(&mut page).unwrap();
     assert!(page.contains("You are logged in"), "{page}");
-    let mut ran = Ran { code: None, stdout: String::new(), stderr: said };
+    let mut ran = RunOutput { code: None, stdout: String::new(), stderr: said };
     stderr.read_to_string(&mut ran.stderr).unwrap();
     child.stdout.take().unwrap().read_to_string(&mut ran.stdout).unwrap();
     ran.code = child.wait().unwrap().code();

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::client::Client;
-use crate::stage::{Ran, Stage, call, chat, strict, text};
+use crate::stage::{RunOutput, Stage, call, chat, strict, text};
 
 /// A server that misbehaves in a way that its argument selects.
 const LIAR: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../sinew-mcp/tests/peers/liar.py");
@@ -17,7 +17,7 @@ fn with_servers(stage: &Stage, servers: &Value) {
 }
 
 /// Returns the lines of a type in the output of `--mode json`.
-fn events(ran: &Ran, kind: &str) -> Vec<Value> {
+fn events(ran: &RunOutput, kind: &str) -> Vec<Value> {
     let lines = ran.stdout.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
     lines.filter(|event| event["type"] == kind).collect()
 }

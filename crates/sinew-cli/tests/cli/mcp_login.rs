@@ -3,9 +3,9 @@
 use std::io::{BufRead, BufReader, Read};
 
 use serde_json::{Value, json};
-use sinew_testkit::oauth::{Manners, OAuthServer, browse};
+use sinew_testkit::oauth::{OAuthBehavior, OAuthServer, browse};
 
-use crate::stage::{Ran, Stage, call, text};
+use crate::stage::{RunOutput, Stage, call, text};
 
 /// Creates a stage with the server `web`, and a script that calls one of its tools.
 fn stage(server: &OAuthServer, tool: &str) -> Stage {
@@ -21,7 +21,7 @@ fn stage(server: &OAuthServer, tool: &str) -> Stage {
 
 /// Runs `sinew mcp login …` with a browser that accepts the login.
 #[track_caller]
-fn log_in(stage: &Stage, args: &[&str]) -> Ran {
+fn log_in(stage: &Stage, args: &[&str]) -> RunOutput {
     let mut child = stage.command(&[&["mcp", "login"], args].concat()).spawn().unwrap();
     let mut stderr = BufReader::new(child.stderr.take().unwrap());
     let mut said = String::new();
@@ -37,7 +37,7 @@ fn log_in(stage: &Stage, args: &[&str]) -> Ran {
     stderr.read_to_string(&mut said).unwrap();
     let mut stdout = String::new();
     child.stdout.take().unwrap().read_to_string(&mut stdout).unwrap();
-    Ran { code: child.wait().unwrap().code(), stdout, stderr: said }
+    RunOutput { code: child.wait().unwrap().code(), stdout, stderr: said }
 }
 
 /// Checks that a text contains no token.
@@ -50,7 +50,7 @@ fn assert_no_secret(server: &OAuthServer, what: &str, text: &str) {
 
 #[test]
 fn sessions_use_the_login_made_by_mcp_login() {
-    let server = OAuthServer::start(Manners::default());
+    let server = OAuthServer::start(OAuthBehavior::default());
     let stage = stage(&server, "read");
     let ran = stage.run(&["mcp", "test", "web"]);
     assert_eq!(ran.code, Some(1));
@@ -91,7 +91,7 @@ fn sessions_use_the_login_made_by_mcp_login() {
 
 #[test]
 fn a_session_continues_without_a_server_that_needs_a_login() {
-    let server = OAuthServer::start(Manners::default());
+    let server = OAuthServer::start(OAuthBehavior::default());
     let stage = stage(&server, "read");
     let ran = stage.play(&["-p", "--mode", "json", "go"]);
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
@@ -105,7 +105,7 @@ fn a_session_continues_without_a_server_that_needs_a_login() {
 
 #[test]
 fn mcp_login_accepts_a_url_that_is_not_configured() {
-    let server = OAuthServer::start(Manners::default());
+    let server = OAuthServer::start(OAuthBehavior::default());
     let stage = Stage::new();
     let url = server.mcp_url();
     let ran = log_in(&stage, &["theirs", "--url", &url]);
@@ -115,7 +115,7 @@ fn mcp_login_accepts_a_url_that_is_not_configured() {
 
 #[test]
 fn mcp_login_refuses_servers_without_logins() {
-    let server = OAuthServer::start(Manners::default());
+    let server = OAuthServer::start(OAuthBehavior::default());
     let stage = Stage::new();
     let servers = json!({"mcpServers": {
         "program": {"command": "x"},

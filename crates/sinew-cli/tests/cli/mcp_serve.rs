@@ -198,29 +198,29 @@ fn the_end_of_stdin_ends_the_server_and_its_commands() {
 }
 
 /// A server that listens on an address.
-struct Served {
+struct ListeningServer {
     child: Child,
     stderr: BufReader<ChildStderr>,
     address: String,
 }
 
-impl Drop for Served {
+impl Drop for ListeningServer {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-impl Served {
+impl ListeningServer {
     #[track_caller]
-    fn start(mut command: Command) -> Served {
+    fn start(mut command: Command) -> ListeningServer {
         let mut child = command.spawn().unwrap();
         let mut stderr = BufReader::new(child.stderr.take().unwrap());
         let mut line = String::new();
         stderr.read_line(&mut line).unwrap();
         let address = line.trim().strip_prefix("Serving at http://127.0.0.1:").expect(&line);
         let address = format!("127.0.0.1:{}", address.strip_suffix("/mcp").unwrap());
-        Served { child, stderr, address }
+        ListeningServer { child, stderr, address }
     }
 
     /// Sends a request with this token; returns the head and the body of the answer.
@@ -253,7 +253,7 @@ impl Served {
 #[test]
 fn http_requests_need_the_token() {
     let stage = stage();
-    let mut served = Served::start(stage.command(&["mcp", "serve", "--http"]));
+    let mut served = ListeningServer::start(stage.command(&["mcp", "serve", "--http"]));
     let mut line = String::new();
     served.stderr.read_line(&mut line).unwrap();
     let token = line.trim().strip_prefix("Token (shown once): ").expect(&line);
@@ -276,7 +276,7 @@ fn the_http_token_can_come_from_the_environment() {
     let stage = stage();
     let mut command = stage.command(&["mcp", "serve", "--http", "127.0.0.1:0", "--token-env", "SERVE_TOKEN"]);
     command.env("SERVE_TOKEN", "0123456789abcdef");
-    let served = Served::start(command);
+    let served = ListeningServer::start(command);
     let ping = json!({"jsonrpc": "2.0", "id": 1, "method": "ping"});
     assert!(served.post("0123456789abcdef", &ping).0.starts_with("HTTP/1.1 200 "));
     assert!(served.post("0123456789abcdeg", &ping).0.starts_with("HTTP/1.1 401 "));
@@ -301,7 +301,7 @@ fn the_typescript_sdk_uses_the_server_over_http() {
     let stage = stage();
     let mut command = stage.command(&["mcp", "serve", "--http", "--token-env", "SERVE_TOKEN"]);
     command.env("SERVE_TOKEN", "0123456789abcdef");
-    let served = Served::start(command);
+    let served = ListeningServer::start(command);
     let mut client = Command::new("node");
     client.arg(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/peers/mcp_client.mjs")).arg(folder);
     client.arg(format!("http://{}/mcp", served.address)).arg("0123456789abcdef");

@@ -1,7 +1,7 @@
 //! MCP servers in a running session: resources, prompts, and the commands of RPC clients.
 
 use serde_json::{Value, json};
-use sinew_testkit::oauth::{Manners, OAuthServer, browse};
+use sinew_testkit::oauth::{OAuthBehavior, OAuthServer, browse};
 
 use crate::client::Client;
 use crate::stage::{Stage, call, text};
@@ -230,7 +230,7 @@ fn context_usage_is_reported_per_server() {
 
 #[test]
 fn a_client_can_log_in_and_out_of_servers() {
-    let server = OAuthServer::start(Manners::default());
+    let server = OAuthServer::start(OAuthBehavior::default());
     let stage = Stage::scripted(&[text("Hello.")]);
     stage.write("home/agent/mcp.json", &json!({"mcpServers": {"web": {"url": server.mcp_url()}}}).to_string());
     let mut client = Client::scripted(&stage, &[]);

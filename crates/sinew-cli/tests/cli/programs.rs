@@ -3,10 +3,10 @@
 use serde_json::{Value, json};
 use sinew_testkit::provider::{Reply, Server};
 
-use crate::stage::{Ran, Stage, call, chat, strict, text};
+use crate::stage::{RunOutput, Stage, call, chat, strict, text};
 
 #[track_caller]
-fn object(ran: &Ran) -> Value {
+fn object(ran: &RunOutput) -> Value {
     assert_eq!(ran.stdout.lines().count(), 1, "{ran:?}");
     let object: Value = serde_json::from_str(&ran.stdout).unwrap();
     assert_eq!(object["exitCode"], ran.code.unwrap(), "{ran:?}");

@@ -3,15 +3,15 @@
 use std::os::unix::fs::PermissionsExt;
 
 use serde_json::{Value, json};
-use sinew_testkit::provider::{Recorded, Server};
+use sinew_testkit::provider::{RecordedRequest, Server};
 
 use crate::client::Client;
-use crate::stage::{Ran, Stage, chat, finish};
+use crate::stage::{RunOutput, Stage, chat, finish};
 
 const KEY: &str = "sk-own-0123456789abcdef";
 
 /// Returns the first replacement mark in a request.
-fn mark(request: &Recorded) -> Option<String> {
+fn mark(request: &RecordedRequest) -> Option<String> {
     let body = String::from_utf8(request.body.clone()).unwrap();
     let at = body.find("<<$env:S")?;
     Some(body[at..at + 16].to_string())
@@ -53,7 +53,7 @@ fn stage(server: &Server, settings: Value) -> Stage {
 /// Checks that no request and no session file contains `value`, although the tool received it; tools do not even
 /// receive the key of a provider.
 #[track_caller]
-fn kept(stage: &Stage, server: &Server, ran: &Ran, value: &str) {
+fn kept(stage: &Stage, server: &Server, ran: &RunOutput, value: &str) {
     // The key of a provider is never shown.
     let shown = if value == KEY { mark(&server.requests()[0]).unwrap() } else { value.to_string() };
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), format!("it is {shown}!\n").as_str()), "{}", ran.stderr);

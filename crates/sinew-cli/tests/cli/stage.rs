@@ -13,7 +13,7 @@ pub(crate) struct Stage {
 }
 
 #[derive(Debug)]
-pub(crate) struct Ran {
+pub(crate) struct RunOutput {
     pub(crate) code: Option<i32>,
     pub(crate) stdout: String,
     pub(crate) stderr: String,
@@ -114,18 +114,18 @@ impl Stage {
     }
 
     #[track_caller]
-    pub(crate) fn run(&self, args: &[&str]) -> Ran {
+    pub(crate) fn run(&self, args: &[&str]) -> RunOutput {
         finish(self.command(args))
     }
 
     /// Runs the program with `script.jsonl`.
     #[track_caller]
-    pub(crate) fn play(&self, args: &[&str]) -> Ran {
+    pub(crate) fn play(&self, args: &[&str]) -> RunOutput {
         self.run(&[&["--script", "script.jsonl"], args].concat())
     }
 
     #[track_caller]
-    pub(crate) fn piped(&self, args: &[&str], stdin: &str) -> Ran {
+    pub(crate) fn piped(&self, args: &[&str], stdin: &str) -> RunOutput {
         let mut command = self.command(&[&["--script", "script.jsonl"], args].concat());
         let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
         child.stdin.take().unwrap().write_all(stdin.as_bytes()).unwrap();
@@ -175,12 +175,12 @@ pub(crate) fn messages(file: &Path) -> Vec<(String, String)> {
 }
 
 #[track_caller]
-pub(crate) fn finish(mut command: Command) -> Ran {
+pub(crate) fn finish(mut command: Command) -> RunOutput {
     read(command.output().unwrap())
 }
 
-fn read(output: std::process::Output) -> Ran {
-    Ran {
+fn read(output: std::process::Output) -> RunOutput {
+    RunOutput {
         code: output.status.code(),
         stdout: String::from_utf8(output.stdout).unwrap(),
         stderr: String::from_utf8(output.stderr).unwrap(),

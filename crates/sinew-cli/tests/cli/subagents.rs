@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::client::Client;
 use crate::lanes::{calls, says, submits};
-use crate::stage::{Ran, Stage, messages, text};
+use crate::stage::{RunOutput, Stage, messages, text};
 
 /// The script of a parent that starts these tasks and then says `Done.`, with the answers of the children.
 fn script(agent: &str, tasks: Value, children: &[Value]) -> Stage {
@@ -19,7 +19,7 @@ fn one(assignment: &str) -> Value {
 
 /// The events of a run.
 #[track_caller]
-fn events(stage: &Stage, args: &[&str]) -> (Vec<Value>, Ran) {
+fn events(stage: &Stage, args: &[&str]) -> (Vec<Value>, RunOutput) {
     let ran = stage.play(&[&["--mode", "json", "-p", "go"], args].concat());
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     let events = ran.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();

@@ -34,12 +34,12 @@ pub(crate) struct Tmux {
 
 /// The rows of the screen, and the position of the cursor, counted from 0.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Shown {
+pub(crate) struct ScreenContent {
     pub(crate) rows: Vec<String>,
     pub(crate) cursor: (usize, usize),
 }
 
-impl Shown {
+impl ScreenContent {
     pub(crate) fn has(&self, start: &str) -> bool {
         self.rows.iter().any(|row| row.starts_with(start))
     }
@@ -112,7 +112,7 @@ impl Tmux {
 
     /// Starts the program below an empty screen, and waits for its output.
     #[track_caller]
-    pub(crate) fn run_program_until(&mut self, fits: impl Fn(&Shown) -> bool) {
+    pub(crate) fn run_program_until(&mut self, fits: impl Fn(&ScreenContent) -> bool) {
         self.send("clear\r");
         self.until(|shown| shown.rows.iter().filter(|row| !row.is_empty()).eq(["sh>"]));
         let line = self.program.clone();
@@ -138,7 +138,7 @@ impl Tmux {
 
     /// Waits until `fits` returns true for the screen.
     #[track_caller]
-    pub(crate) fn until(&mut self, fits: impl Fn(&Shown) -> bool) -> Shown {
+    pub(crate) fn until(&mut self, fits: impl Fn(&ScreenContent) -> bool) -> ScreenContent {
         let end = Instant::now() + PATIENCE;
         loop {
             let (shown, is_whole) = self.shown();
@@ -153,12 +153,12 @@ impl Tmux {
     }
 
     /// Returns the current screen, and whether no frame is incomplete.
-    fn shown(&mut self) -> (Shown, bool) {
+    fn shown(&mut self) -> (ScreenContent, bool) {
         let format = "#{cursor_flag} #{cursor_y} #{cursor_x}";
         let state = self.command(&format!("display-message -p '{format}'"));
         let rows = self.command("capture-pane -p").iter().map(|row| row.trim_end().to_owned()).collect();
         let numbers: Vec<usize> = state[0].split(' ').map(|number| number.parse().unwrap()).collect();
-        (Shown { rows, cursor: (numbers[1], numbers[2]) }, numbers[0] == 1)
+        (ScreenContent { rows, cursor: (numbers[1], numbers[2]) }, numbers[0] == 1)
     }
 
     /// Returns all rows of the scrollback and the screen, with wrapped rows joined.
@@ -174,7 +174,7 @@ impl Tmux {
     /// Changes the size, and waits until the status row is laid out for it. Without waiting, a frame that is being
     /// transferred during the next change would be interpreted with the wrong size, which no program can prevent.
     #[track_caller]
-    pub(crate) fn resize_and_wait(&mut self, size: (u16, u16)) -> Shown {
+    pub(crate) fn resize_and_wait(&mut self, size: (u16, u16)) -> ScreenContent {
         self.resize(size);
         let fits = |row: &String| row.contains(" % ") && row.chars().count() == usize::from(size.0);
         self.until(|shown| shown.rows.len() == usize::from(size.1) && shown.rows.iter().any(fits))

@@ -6,7 +6,7 @@ use sinew_testkit::provider::{Reply, Server, Step};
 
 use crate::interactive::call;
 use crate::stage::{Stage, chat, text as answer};
-use crate::tmux::{Shown, Tmux, release};
+use crate::tmux::{ScreenContent, Tmux, release};
 
 type Size = (u16, u16);
 
@@ -62,7 +62,7 @@ fn in_halves(count: usize, more: &'static str) -> (Server, Stage) {
     (server, stage)
 }
 
-fn is_ready(shown: &Shown) -> bool {
+fn is_ready(shown: &ScreenContent) -> bool {
     shown.has("ready")
 }
 

@@ -3,7 +3,7 @@
 use serde_json::json;
 use sinew_cli::trust::Project;
 
-use crate::stage::{Ran, Stage, call, text};
+use crate::stage::{RunOutput, Stage, call, text};
 
 /// Returns the output of `bash` in the only call of the run.
 #[track_caller]
@@ -19,7 +19,7 @@ fn asks() -> Stage {
 }
 
 #[track_caller]
-fn ended_well(ran: &Ran) {
+fn ended_well(ran: &RunOutput) {
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
 }
 
@@ -82,7 +82,7 @@ fn a_trust_answer_is_remembered_until_a_file_changes() {
 }
 
 /// Runs with `.env` files, and returns the output of `echo` with variables in the script.
-fn with_env(home: &str, project: &str, args: &[&str]) -> (Ran, String) {
+fn with_env(home: &str, project: &str, args: &[&str]) -> (RunOutput, String) {
     let names = ["GEMINI_API_KEY", "SINEW_HOME", "PATH", "LD_PRELOAD", "OPENAI_BASE_URL", "https_proxy", "MINE"];
     let shown: Vec<String> = names.iter().map(|name| format!("{name}=${{env:{name}}}")).collect();
     let stage = Stage::scripted(&[text(&shown.join("\n"))]);
@@ -149,7 +149,7 @@ fn endless_files_do_not_block_the_startup() {
         std::os::unix::fs::symlink("/dev/zero", &path).unwrap();
         // An unreadable file of rules or hooks ends the program before anything runs.
         let guards = [".sinew/settings.json", ".sinew/hooks.json"].contains(&name);
-        let ended = |ran: &Ran| assert_eq!(ran.code, Some(if guards { 3 } else { 0 }), "{name}: {}", ran.stderr);
+        let ended = |ran: &RunOutput| assert_eq!(ran.code, Some(if guards { 3 } else { 0 }), "{name}: {}", ran.stderr);
         ended(&stage.play(&["-p", "--trust", "go"]));
         std::fs::remove_file(&path).unwrap();
         assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());

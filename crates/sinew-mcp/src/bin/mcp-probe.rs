@@ -9,8 +9,8 @@ fn main() -> std::process::ExitCode {
 
     let mut arguments = std::env::args_os().skip(1);
     let Some(program) = arguments.next() else { return ExitCode::from(2) };
-    if program == sinew_process::kept::ROLE {
-        return ExitCode::from(u8::try_from(sinew_process::kept::keeper()).unwrap_or(1));
+    if program == sinew_process::supervision::ROLE {
+        return ExitCode::from(u8::try_from(sinew_process::supervision::keeper()).unwrap_or(1));
     }
     let arguments: Vec<OsString> = arguments.collect();
     let probed = tokio::runtime::Builder::new_current_thread()
@@ -37,11 +37,11 @@ async fn probe(
 
     use sinew_mcp::stdio::StdioServer;
     use sinew_mcp::{Client, ClientOptions};
-    use sinew_process::kept::KeptProgram;
+    use sinew_process::supervision::ProgramSpec;
 
     let mut text = String::new();
     let begun = Instant::now();
-    let program = KeptProgram { program, args, env: std::env::vars_os().collect(), cwd: None };
+    let program = ProgramSpec { program, args, env: std::env::vars_os().collect(), cwd: None };
     let server = StdioServer { keeper: std::env::current_exe()?, program };
     let client = Client::start(&server, &ClientOptions::default()).await?;
     let info = client.info();

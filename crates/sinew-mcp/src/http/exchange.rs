@@ -26,7 +26,7 @@ use crate::oauth::Challenge;
 pub(super) const CONTROL_LIMIT: Duration = Duration::from_secs(10);
 
 /// The state that the requests and streams of one connection share.
-pub(super) struct Shared {
+pub(super) struct ConnectionState {
     pub(super) server: HttpServer,
     pub(super) next: AtomicI64,
     pub(super) session: Mutex<Session>,
@@ -46,7 +46,7 @@ pub(super) struct Session {
     pub(super) hello: Option<Map<String, Value>>,
 }
 
-impl Shared {
+impl ConnectionState {
     pub(super) fn http_request(
         &self,
         method: http::Method,
@@ -196,7 +196,7 @@ fn with_token(mut request: HttpRequest, token: &str) -> HttpRequest {
 }
 
 /// Posts answers to the server's requests and cancellations, in order.
-pub(super) async fn post_all(shared: Weak<Shared>, mut queue: mpsc::Receiver<Vec<u8>>) {
+pub(super) async fn post_all(shared: Weak<ConnectionState>, mut queue: mpsc::Receiver<Vec<u8>>) {
     while let Some(body) = queue.recv().await {
         let Some(shared) = shared.upgrade() else { return };
         // Messages that the server rejects are dropped.

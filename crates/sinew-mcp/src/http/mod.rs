@@ -20,7 +20,7 @@ use sinew_jsonrpc::message;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
-use self::exchange::{CONTROL_LIMIT, Shared, post_all};
+use self::exchange::{CONTROL_LIMIT, ConnectionState, post_all};
 use self::stream::follow;
 use crate::client::{Client, ClientOptions};
 use crate::core::{Core, Watcher};
@@ -73,7 +73,7 @@ pub async fn login_challenge(server: &HttpServer) -> Result<Option<Challenge>, M
 }
 
 pub(crate) struct HttpLink {
-    shared: Arc<Shared>,
+    shared: Arc<ConnectionState>,
     poster: JoinHandle<()>,
     /// Reads the stream of a legacy server's own messages.
     stream: Mutex<Option<JoinHandle<()>>>,
@@ -95,7 +95,7 @@ impl Drop for HttpLink {
 impl HttpLink {
     fn new(server: &HttpServer) -> HttpLink {
         let (outbox, queue) = mpsc::channel(256);
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(ConnectionState {
             server: server.clone(),
             next: AtomicI64::new(1),
             session: Mutex::default(),
@@ -136,7 +136,7 @@ impl HttpLink {
             }
             watchers.insert(id, watcher);
         }
-        let mut pending = Pending { shared, id, cancellable, answered: false };
+        let mut pending = PendingRequest { shared, id, cancellable, answered: false };
         drop(self.opening.lock().await);
         let mut session = shared.session.lock().id.clone();
         if session.is_none() {
@@ -223,14 +223,14 @@ impl HttpLink {
 }
 
 /// A sent request. Dropping it before the answer cancels it: the connection closes, and a legacy server is notified.
-struct Pending<'a> {
-    shared: &'a Shared,
+struct PendingRequest<'a> {
+    shared: &'a ConnectionState,
     id: i64,
     cancellable: bool,
     answered: bool,
 }
 
-impl Drop for Pending<'_> {
+impl Drop for PendingRequest<'_> {
     fn drop(&mut self) {
         self.shared.watchers.lock().remove(&self.id);
         let legacy = self.shared.session.lock().version.is_some();

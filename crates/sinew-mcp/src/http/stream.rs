@@ -11,7 +11,7 @@ use sinew_llm::sse::{SseDecoder, SseEvent};
 use tokio::sync::OwnedMutexGuard;
 
 use super::answer::{broken, is_event_stream};
-use super::exchange::{Session, Shared};
+use super::exchange::{ConnectionState, Session};
 use crate::core::Core;
 use crate::error::McpError;
 
@@ -24,7 +24,7 @@ const RETRY_LIMIT: Duration = Duration::from_secs(60);
 /// How long the first calls wait for the stream with the server's requests.
 const OPENING: Duration = Duration::from_millis(500);
 
-impl Shared {
+impl ConnectionState {
     /// Reads events up to the answer to `id`, over as many connections as a legacy server needs.
     pub(super) async fn read_stream(
         &self,
@@ -104,7 +104,7 @@ impl Shared {
 }
 
 /// Reads the messages of a legacy server until it reports that it has no such stream.
-pub(super) async fn follow(shared: Weak<Shared>, core: Weak<Core>, mut opening: Option<OwnedMutexGuard<()>>) {
+pub(super) async fn follow(shared: Weak<ConnectionState>, core: Weak<Core>, mut opening: Option<OwnedMutexGuard<()>>) {
     let mut cursor = StreamCursor::default();
     loop {
         {

@@ -10,7 +10,7 @@ use super::web::{Web, refused};
 
 /// The authorization server of a resource.
 #[derive(Debug)]
-pub(super) struct Found {
+pub(super) struct ResourceAuthorization {
     /// The resource of the token, named in every request of the login.
     pub(super) resource: String,
     /// The scopes that the resource supports.
@@ -54,7 +54,7 @@ const RESOURCE: &str = "the metadata of the resource";
 const SERVER: &str = "the metadata of the authorization server";
 
 /// Finds the authorization server of `server`.
-pub(super) async fn find(web: &Web, server: &Url, challenge: &Challenge) -> Result<Found, ErrorInfo> {
+pub(super) async fn find(web: &Web, server: &Url, challenge: &Challenge) -> Result<ResourceAuthorization, ErrorInfo> {
     let Some(resource) = protected_resource(web, server, challenge).await? else {
         return from_before(web, server).await;
     };
@@ -102,7 +102,7 @@ async fn protected_resource(
 }
 
 /// Servers from before 2025-06-18 have no metadata: they are their own authorization server.
-async fn from_before(web: &Web, server: &Url) -> Result<Found, ErrorInfo> {
+async fn from_before(web: &Web, server: &Url) -> Result<ResourceAuthorization, ErrorInfo> {
     let origin = at(server, "/");
     // The URL itself is checked like a URL that a server names.
     web.address("the address of the server", origin.as_str())?;
@@ -135,14 +135,18 @@ fn read(value: Value) -> Result<AuthorizationServer, ErrorInfo> {
     serde_json::from_value(value).map_err(|error| refused(format!("{SERVER}: {error}")))
 }
 
-fn checked(resource: String, resource_scopes: Vec<String>, server: AuthorizationServer) -> Result<Found, ErrorInfo> {
+fn checked(
+    resource: String,
+    resource_scopes: Vec<String>,
+    server: AuthorizationServer,
+) -> Result<ResourceAuthorization, ErrorInfo> {
     if !server.code_challenge_methods_supported.iter().any(|method| method == "S256") {
         return Err(refused(format!(
             "the authorization server {} does not offer PKCE with S256, without which a login can be stolen",
             server.issuer
         )));
     }
-    Ok(Found { resource, resource_scopes, server })
+    Ok(ResourceAuthorization { resource, resource_scopes, server })
 }
 
 /// Returns true if a token for `resource` is valid for `server`: the same host, and the same path or a parent of it.

@@ -84,7 +84,7 @@ impl Logins {
         let client = identify(&web, server, &request.settings, redirect.uri(), &scope).await?;
         redirect.add_to(&mut url, &client.client_id, &scope);
         url.query_pairs_mut().append_pair("resource", &found.resource);
-        let discovery::Found { resource, server, .. } = found;
+        let discovery::ResourceAuthorization { resource, server, .. } = found;
         Ok(Login {
             logins: self.clone(),
             web,
@@ -170,7 +170,12 @@ fn named(name: &str, mut error: ErrorInfo) -> ErrorInfo {
 
 /// Returns the scopes to request: the user's, else those of the challenge, else those of the resource. The scopes of an
 /// earlier login are added, so that a challenge for more does not lose them.
-fn scope(found: &discovery::Found, settings: &OAuthSettings, challenge: &Challenge, before: Option<&str>) -> String {
+fn scope(
+    found: &discovery::ResourceAuthorization,
+    settings: &OAuthSettings,
+    challenge: &Challenge,
+    before: Option<&str>,
+) -> String {
     let mut scopes: Vec<&str> = match (&settings.scopes[..], &challenge.scope) {
         ([], Some(scope)) => {
             before.unwrap_or_default().split_ascii_whitespace().chain(scope.split_ascii_whitespace()).collect()

@@ -52,20 +52,20 @@ pub struct OAuthSettings {
 }
 
 /// Returns milliseconds since 1970.
-pub type Now = Arc<dyn Fn() -> i64 + Send + Sync>;
+pub type TimeSource = Arc<dyn Fn() -> i64 + Send + Sync>;
 
 /// The logins of a user.
 #[derive(Clone)]
 pub struct Logins {
     path: PathBuf,
     http: HttpConfig,
-    now: Now,
+    now: TimeSource,
 }
 
 impl Logins {
     /// Creates the logins of the file at `path`, which may be missing. `http` is used to reach authorization servers.
     #[must_use]
-    pub fn new(path: PathBuf, http: HttpConfig, now: Now) -> Logins {
+    pub fn new(path: PathBuf, http: HttpConfig, now: TimeSource) -> Logins {
         Logins { path, http, now }
     }
 

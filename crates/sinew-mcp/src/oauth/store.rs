@@ -22,7 +22,7 @@ pub(super) struct Store {
     logins: Vec<StoredLogin>,
     /// The scopes that servers asked for and no login has yet, by server URL.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    wanted: BTreeMap<String, Wanted>,
+    wanted: BTreeMap<String, ChallengeContent>,
 }
 
 impl Default for Store {
@@ -58,7 +58,7 @@ pub(super) struct StoredLogin {
 /// The content of a server's challenge.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Wanted {
+struct ChallengeContent {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     resource_metadata: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -112,13 +112,13 @@ impl Store {
     /// Saves a server's challenge. Returns true if it is new.
     pub(super) fn want(&mut self, server: &Url, challenge: &Challenge) -> bool {
         let Challenge { resource_metadata, scope, .. } = challenge.clone();
-        let wanted = Wanted { resource_metadata, scope };
+        let wanted = ChallengeContent { resource_metadata, scope };
         self.wanted.insert(server.to_string(), wanted.clone()) != Some(wanted)
     }
 
     /// Returns the challenge of a server since its last login; `None` if there was none.
     pub(super) fn wanted(&self, server: &Url) -> Option<Challenge> {
-        let Wanted { resource_metadata, scope } = self.wanted.get(server.as_str())?.clone();
+        let ChallengeContent { resource_metadata, scope } = self.wanted.get(server.as_str())?.clone();
         Some(Challenge { resource_metadata, scope, error: None })
     }
 }

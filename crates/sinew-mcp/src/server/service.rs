@@ -20,14 +20,14 @@ const LIST_TTL_MS: u64 = 3_600_000;
 
 /// The tools of a server, and its description.
 pub struct Service {
-    tools: HashMap<String, Lent>,
+    tools: HashMap<String, ToolEntry>,
     definitions: Value,
     methods: Option<Arc<dyn ServedMethods>>,
     capabilities: Value,
     pub(super) options: ServerOptions,
 }
 
-struct Lent {
+struct ToolEntry {
     tool: Arc<dyn ServedTool>,
     /// The arguments that requests over HTTP repeat in headers.
     marks: Vec<ParamHeader>,
@@ -59,7 +59,7 @@ impl Service {
         let lent = tools.into_iter().map(|tool| {
             // Clients leave out tools with invalid marks.
             let marks = param_headers(&tool.input_schema()).unwrap_or_default();
-            (tool.name().to_string(), Lent { tool, marks })
+            (tool.name().to_string(), ToolEntry { tool, marks })
         });
         Service { tools: lent.collect(), definitions, methods: None, capabilities: json!({"tools": {}}), options }
     }

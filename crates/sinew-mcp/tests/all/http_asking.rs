@@ -31,14 +31,14 @@ struct Facts {
 }
 
 #[derive(Default)]
-struct Asking {
+struct AskingServer {
     facts: Mutex<Facts>,
     changed: Condvar,
     /// Whether a call that finds no stream asks no question, as in a strict server.
     strict: bool,
 }
 
-impl Asking {
+impl AskingServer {
     fn change(&self, change: impl FnOnce(&mut Facts)) {
         change(&mut self.facts.lock());
         self.changed.notify_all();
@@ -125,7 +125,7 @@ fn read_request(socket: &TcpStream) -> std::io::Result<Option<(String, Value)>> 
     Ok(Some((method, serde_json::from_slice(&body).unwrap_or_default())))
 }
 
-fn start(asking: &Arc<Asking>) -> SocketAddr {
+fn start(asking: &Arc<AskingServer>) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     let asking = Arc::clone(asking);
@@ -156,7 +156,7 @@ impl ClientHost for Person {
 
 /// Returns a connection to the server, a call in flight and a paused clock; `meanwhile` runs after the client has
 /// requested the stream and while the call waits.
-async fn called(asking: &Arc<Asking>, meanwhile: impl AsyncFnOnce()) -> String {
+async fn called(asking: &Arc<AskingServer>, meanwhile: impl AsyncFnOnce()) -> String {
     let (done, ended) = std::sync::mpsc::channel::<()>();
     let still = tokio::task::spawn_blocking(move || ended.recv());
     let server = HttpServer {
@@ -185,7 +185,7 @@ const ANSWER: &str = r#"{"action":"accept","content":{"name":"me"}}"#;
 
 #[tokio::test(start_paused = true)]
 async fn the_first_call_waits_for_a_stream_that_opens_late() {
-    let asking = Arc::new(Asking { strict: true, ..Asking::default() });
+    let asking = Arc::new(AskingServer { strict: true, ..AskingServer::default() });
     let text = called(&asking, async || asking.change(|facts| facts.allowed = true)).await;
     assert_eq!(text, ANSWER);
     assert!(!asking.facts.lock().early, "the call came before the stream");
@@ -193,7 +193,7 @@ async fn the_first_call_waits_for_a_stream_that_opens_late() {
 
 #[tokio::test(start_paused = true)]
 async fn the_first_call_is_sent_if_the_stream_opens_with_its_question() {
-    let asking = Arc::new(Asking::default());
+    let asking = Arc::new(AskingServer::default());
     let late = async || {
         assert!(!asking.facts.lock().early, "the call did not wait at all");
         tokio::time::advance(Duration::from_millis(501)).await;

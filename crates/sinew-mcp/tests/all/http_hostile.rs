@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use sinew_llm::http::{HttpClient, HttpConfig};
 use sinew_mcp::http::{HttpServer, http_config};
 use sinew_mcp::{CallOptions, CallTimes, Client, ClientOptions, McpError};
-use sinew_testkit::provider::{Recorded, Reply, Server};
+use sinew_testkit::provider::{RecordedRequest, Reply, Server};
 
 fn at(server: &Server) -> HttpServer {
     HttpServer {
@@ -20,7 +20,7 @@ fn at(server: &Server) -> HttpServer {
 }
 
 /// The answers of a server from before 2026-07-28 with one tool; `call` is its answer to a call.
-fn legacy(request: &Recorded, call: impl Fn(&Value) -> Reply) -> Reply {
+fn legacy(request: &RecordedRequest, call: impl Fn(&Value) -> Reply) -> Reply {
     let body = request.json();
     let result = |result: Value| {
         let answer = json!({"jsonrpc": "2.0", "id": body["id"], "result": result});

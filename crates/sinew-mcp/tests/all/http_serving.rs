@@ -77,14 +77,14 @@ impl ServedTool for Fixture {
 }
 
 /// A server on its own port.
-struct Served {
+struct RunningServer {
     address: String,
     began: Arc<Notify>,
     cancelled: Arc<Notify>,
     task: JoinHandle<std::io::Result<()>>,
 }
 
-impl Drop for Served {
+impl Drop for RunningServer {
     fn drop(&mut self) {
         self.task.abort();
     }
@@ -107,8 +107,8 @@ impl Answer {
     }
 }
 
-impl Served {
-    async fn start(limits: Limits) -> Served {
+impl RunningServer {
+    async fn start(limits: Limits) -> RunningServer {
         let (began, cancelled) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
         let tool = |name| -> Arc<dyn ServedTool> {
             Arc::new(Fixture { name, began: Arc::clone(&began), cancelled: Arc::clone(&cancelled) })
@@ -118,7 +118,7 @@ impl Served {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
         let address = listener.local_addr().unwrap().to_string();
         let task = tokio::spawn(serve_http(service, listener, Some(TOKEN)));
-        Served { address, began, cancelled, task }
+        RunningServer { address, began, cancelled, task }
     }
 
     /// Sends bytes and returns the connection.
@@ -186,7 +186,7 @@ const VERSION: (&str, &str) = ("MCP-Protocol-Version", "2026-07-28");
 
 #[tokio::test]
 async fn denied_requests_get_the_right_status() {
-    let served = Served::start(Limits::default()).await;
+    let served = RunningServer::start(Limits::default()).await;
     let ping = json!({"jsonrpc": "2.0", "id": 1, "method": "ping"});
     assert_eq!(served.post(&[], &ping).await.json(), json!({"jsonrpc": "2.0", "id": 1, "result": {}}));
     for (changed, status) in [
@@ -214,7 +214,7 @@ async fn denied_requests_get_the_right_status() {
 
 #[tokio::test]
 async fn rejects_headers_that_differ_from_the_body() {
-    let served = Served::start(Limits::default()).await;
+    let served = RunningServer::start(Limits::default()).await;
     let list = modern("tools/list", json!({}));
     let method = ("Mcp-Method", "tools/list");
     assert_eq!(served.post(&[VERSION, method], &list).await.status, 200);
@@ -254,7 +254,7 @@ async fn rejects_headers_that_differ_from_the_body() {
 
 #[tokio::test]
 async fn incomplete_requests_get_the_right_status() {
-    let served = Served::start(Limits::default()).await;
+    let served = RunningServer::start(Limits::default()).await;
     let bare = |method: &str| json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": {}});
     let discover = ("Mcp-Method", "server/discover");
     let answer = served.post(&[VERSION, discover], &bare("server/discover")).await;
@@ -284,7 +284,7 @@ async fn incomplete_requests_get_the_right_status() {
 
 #[tokio::test]
 async fn rejects_a_body_that_is_not_a_message() {
-    let served = Served::start(Limits::default().with_message_bytes(1000)).await;
+    let served = RunningServer::start(Limits::default().with_message_bytes(1000)).await;
     let send = async |body: &str| served.raw(&served.text("POST", "/mcp", &[], body)).await;
     let ping = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
     for (body, status, code) in [
@@ -314,7 +314,7 @@ async fn rejects_a_body_that_is_not_a_message() {
 
 #[tokio::test]
 async fn closing_the_connection_cancels_the_call() {
-    let served = Served::start(Limits::default()).await;
+    let served = RunningServer::start(Limits::default()).await;
     for meta in [json!({}), json!({"progressToken": 1})] {
         let body =
             json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "wait", "_meta": meta}});
@@ -327,7 +327,7 @@ async fn closing_the_connection_cancels_the_call() {
 
 #[tokio::test]
 async fn progress_arrives_before_the_result() {
-    let served = Served::start(Limits::default()).await;
+    let served = RunningServer::start(Limits::default()).await;
     let params = json!({"name": "steps", "_meta": {"progressToken": "p"}});
     let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
     let streamed = served.raw(&served.text("POST", "/mcp", &[], &body.to_string())).await;
@@ -359,7 +359,7 @@ async fn counted(to: String) -> (String, Arc<AtomicUsize>) {
 
 #[tokio::test]
 async fn consecutive_calls_share_a_connection() {
-    let served = Served::start(Limits::default()).await;
+    let served = RunningServer::start(Limits::default()).await;
     let (address, made) = counted(served.address.clone()).await;
     let server = HttpServer {
         url: format!("http://{address}/mcp").parse().unwrap(),
@@ -377,7 +377,7 @@ async fn consecutive_calls_share_a_connection() {
 
 #[tokio::test]
 async fn our_client_works_in_both_eras() {
-    let served = Served::start(Limits::default()).await;
+    let served = RunningServer::start(Limits::default()).await;
     assert!(matches!(served.client(None, "another").await, Err(McpError::NeedsAuth(_))));
     for era in [Era::Modern, Era::Legacy] {
         let client = served.client((era == Era::Legacy).then_some(era), TOKEN).await.unwrap();
@@ -403,7 +403,7 @@ async fn our_client_works_in_both_eras() {
 }
 
 /// Sends request heads that never end, like a program that wants to block others.
-async fn half_heads(served: &Served, count: usize) -> Vec<TcpStream> {
+async fn half_heads(served: &RunningServer, count: usize) -> Vec<TcpStream> {
     let mut open = Vec::new();
     for at in 0..count {
         // Nothing at all, a part of a line, and everything except the last byte.
@@ -415,7 +415,7 @@ async fn half_heads(served: &Served, count: usize) -> Vec<TcpStream> {
 
 #[tokio::test]
 async fn unfinished_heads_do_not_block_other_clients() {
-    let served = Served::start(Limits::default()).await;
+    let served = RunningServer::start(Limits::default()).await;
     let ping = json!({"jsonrpc": "2.0", "id": 1, "method": "ping"});
     let call = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "wait"}});
     let waiting = served.open(&served.text("POST", "/mcp", &[], &call.to_string())).await;
@@ -431,7 +431,7 @@ async fn unfinished_heads_do_not_block_other_clients() {
 
 #[tokio::test(start_paused = true)]
 async fn the_head_of_a_request_has_a_time_limit() {
-    let served = Served::start(Limits::default()).await;
+    let served = RunningServer::start(Limits::default()).await;
     let begun = tokio::time::Instant::now();
     for mut stream in half_heads(&served, 3).await {
         // The server closes the connection, with or without a status.

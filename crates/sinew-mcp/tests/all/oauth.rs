@@ -9,7 +9,7 @@ use sinew_llm::http::{HttpClient, HttpConfig};
 use sinew_mcp::http::{HttpServer, http_config, login_challenge};
 use sinew_mcp::oauth::{LoginRequest, Logins, Logout, OAuthSettings};
 use sinew_mcp::{CallOptions, Client, ClientOptions, McpError};
-use sinew_testkit::oauth::{Manners, OAuthServer, browse};
+use sinew_testkit::oauth::{OAuthBehavior, OAuthServer, browse};
 
 /// A user with a file of logins and a clock.
 struct User {
@@ -69,7 +69,7 @@ fn assert_right(server: &OAuthServer) {
 
 #[tokio::test]
 async fn stores_a_login_for_its_owner_and_uses_it() {
-    let server = OAuthServer::start(Manners::default());
+    let server = OAuthServer::start(OAuthBehavior::default());
     let user = User::new();
     assert!(matches!(user.connect(&server).await, Err(McpError::NeedsAuth(_))));
     assert!(user.log_in(&server).await.unwrap().starts_with("You are logged in."));
@@ -96,8 +96,8 @@ async fn stores_a_login_for_its_owner_and_uses_it() {
 
 #[tokio::test]
 async fn logs_in_with_every_valid_server_configuration() {
-    let with = |change: fn(&mut Manners)| {
-        let mut manners = Manners::default();
+    let with = |change: fn(&mut OAuthBehavior)| {
+        let mut manners = OAuthBehavior::default();
         change(&mut manners);
         manners
     };
@@ -126,7 +126,8 @@ async fn logs_in_with_every_valid_server_configuration() {
 #[tokio::test]
 async fn uses_the_configured_client_without_registering() {
     let client = Some(("mine:1", "my secret"));
-    let manners = Manners { registers: false, client, token_auth: "client_secret_basic", ..Manners::default() };
+    let manners =
+        OAuthBehavior { registers: false, client, token_auth: "client_secret_basic", ..OAuthBehavior::default() };
     let server = OAuthServer::start(manners);
     let mut user = User::new();
     let error = user.log_in(&server).await.unwrap_err();
@@ -150,21 +151,24 @@ async fn uses_the_configured_client_without_registering() {
 #[tokio::test]
 async fn a_server_fault_ends_the_login_before_the_code_is_used() {
     let other = || Some("http://127.0.0.1:9/other".to_string());
-    let right = Manners::default;
+    let right = OAuthBehavior::default;
     for (manners, expect) in [
-        (Manners { resource: other(), ..right() }, "is about \"http://127.0.0.1:9/other\", and not about"),
-        (Manners { issuer: other(), ..right() }, "is that of \"http://127.0.0.1:9/other\", and not of"),
-        (Manners { issuer: Some(String::new()), ..right() }, "is that of \"\""),
-        (Manners { pkce: &["plain"], ..right() }, "does not offer PKCE with S256"),
-        (Manners { pkce: &[], ..right() }, "does not offer PKCE with S256"),
-        (Manners { iss: other(), ..right() }, "the answer comes from another server"),
-        (Manners { iss: other(), denied: true, ..right() }, "the answer comes from another server"),
-        (Manners { iss_announced: true, ..right() }, "does not say which server it is from"),
-        (Manners { denied: true, ..right() }, "log in at tools: access_denied"),
-        (Manners { authorization_server: Some("http://auth.example".into()), ..right() }, "is not https"),
-        (Manners { authorization_server: Some("https://169.254.169.254".into()), ..right() }, "of this machine's own"),
-        (Manners { metadata_redirect: Some("http://169.254.169.254/latest".into()), ..right() }, "not followed"),
-        (Manners { metadata_redirect: Some("/.well-known/again".into()), ..right() }, "the metadata of the"),
+        (OAuthBehavior { resource: other(), ..right() }, "is about \"http://127.0.0.1:9/other\", and not about"),
+        (OAuthBehavior { issuer: other(), ..right() }, "is that of \"http://127.0.0.1:9/other\", and not of"),
+        (OAuthBehavior { issuer: Some(String::new()), ..right() }, "is that of \"\""),
+        (OAuthBehavior { pkce: &["plain"], ..right() }, "does not offer PKCE with S256"),
+        (OAuthBehavior { pkce: &[], ..right() }, "does not offer PKCE with S256"),
+        (OAuthBehavior { iss: other(), ..right() }, "the answer comes from another server"),
+        (OAuthBehavior { iss: other(), denied: true, ..right() }, "the answer comes from another server"),
+        (OAuthBehavior { iss_announced: true, ..right() }, "does not say which server it is from"),
+        (OAuthBehavior { denied: true, ..right() }, "log in at tools: access_denied"),
+        (OAuthBehavior { authorization_server: Some("http://auth.example".into()), ..right() }, "is not https"),
+        (
+            OAuthBehavior { authorization_server: Some("https://169.254.169.254".into()), ..right() },
+            "of this machine's own",
+        ),
+        (OAuthBehavior { metadata_redirect: Some("http://169.254.169.254/latest".into()), ..right() }, "not followed"),
+        (OAuthBehavior { metadata_redirect: Some("/.well-known/again".into()), ..right() }, "the metadata of the"),
     ] {
         let what = format!("{manners:?}");
         let looped = manners.metadata_redirect.as_deref() == Some("/.well-known/again");
@@ -183,7 +187,7 @@ async fn a_server_fault_ends_the_login_before_the_code_is_used() {
 
 #[tokio::test]
 async fn accepts_the_correct_iss() {
-    let server = OAuthServer::start(Manners { iss_announced: true, ..Manners::default() });
+    let server = OAuthServer::start(OAuthBehavior { iss_announced: true, ..OAuthBehavior::default() });
     let issuer = server.issuer();
     server.change(|manners| manners.iss = Some(issuer));
     User::new().log_in(&server).await.unwrap();
@@ -192,7 +196,7 @@ async fn accepts_the_correct_iss() {
 
 #[tokio::test]
 async fn renews_tokens_before_they_expire_and_when_they_are_rejected() {
-    let server = OAuthServer::start(Manners { lifetime: 600, ..Manners::default() });
+    let server = OAuthServer::start(OAuthBehavior { lifetime: 600, ..OAuthBehavior::default() });
     let user = User::new();
     user.log_in(&server).await.unwrap();
     let client = user.connect(&server).await.unwrap();
@@ -217,7 +221,7 @@ async fn renews_tokens_before_they_expire_and_when_they_are_rejected() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn concurrent_processes_renew_once() {
-    let server = OAuthServer::start(Manners { lifetime: 600, ..Manners::default() });
+    let server = OAuthServer::start(OAuthBehavior { lifetime: 600, ..OAuthBehavior::default() });
     let user = User::new();
     user.log_in(&server).await.unwrap();
     let mut clients = Vec::new();
@@ -239,7 +243,7 @@ async fn concurrent_processes_renew_once() {
 
 #[tokio::test]
 async fn remembers_missing_scopes_for_the_next_login() {
-    let server = OAuthServer::start(Manners { write_scope: Some("write"), ..Manners::default() });
+    let server = OAuthServer::start(OAuthBehavior { write_scope: Some("write"), ..OAuthBehavior::default() });
     let user = User::new();
     user.log_in(&server).await.unwrap();
     let client = user.connect(&server).await.unwrap();
@@ -255,8 +259,8 @@ async fn remembers_missing_scopes_for_the_next_login() {
 
 #[tokio::test]
 async fn sends_nothing_of_a_login_to_another_authorization_server() {
-    let server = OAuthServer::start(Manners::default());
-    let other = OAuthServer::start(Manners::default());
+    let server = OAuthServer::start(OAuthBehavior::default());
+    let other = OAuthServer::start(OAuthBehavior::default());
     let user = User::new();
     user.log_in(&server).await.unwrap();
     let secrets = server.secrets();
@@ -280,7 +284,7 @@ async fn sends_nothing_of_a_login_to_another_authorization_server() {
 
 #[tokio::test]
 async fn accepts_a_pasted_redirect_from_another_machine() {
-    let server = OAuthServer::start(Manners::default());
+    let server = OAuthServer::start(OAuthBehavior::default());
     let user = User::new();
     let at = user.server(&server);
     let request = LoginRequest {
@@ -312,7 +316,7 @@ async fn server_redirect(address: String) -> String {
 
 #[tokio::test]
 async fn names_an_invalid_file_and_does_not_change_it() {
-    let server = OAuthServer::start(Manners::default());
+    let server = OAuthServer::start(OAuthBehavior::default());
     let user = User::new();
     std::fs::write(user.file(), "{\"version\": 1, \"logins\": [{\"access\": \"topsecret\"}]}").unwrap();
     let error = user.connect(&server).await.err().unwrap().to_string();
@@ -325,7 +329,7 @@ async fn names_an_invalid_file_and_does_not_change_it() {
 #[tokio::test]
 async fn a_logout_revokes_the_tokens_at_their_server() {
     for (token_auth, client) in [("none", None), ("client_secret_basic", None), ("client_secret_post", None)] {
-        let server = OAuthServer::start(Manners { token_auth, client, ..Manners::default() });
+        let server = OAuthServer::start(OAuthBehavior { token_auth, client, ..OAuthBehavior::default() });
         let user = User::new();
         user.log_in(&server).await.unwrap();
         assert_eq!(server.secrets().len(), 2);
@@ -338,14 +342,14 @@ async fn a_logout_revokes_the_tokens_at_their_server() {
 
 #[tokio::test]
 async fn a_logout_succeeds_without_revocation() {
-    let server = OAuthServer::start(Manners { revocation: None, ..Manners::default() });
+    let server = OAuthServer::start(OAuthBehavior { revocation: None, ..OAuthBehavior::default() });
     let user = User::new();
     user.log_in(&server).await.unwrap();
     let url = server.mcp_url().parse().unwrap();
     assert_eq!(user.logins().log_out(&url).await.unwrap(), Logout::NotOffered);
     assert!(server.requests().iter().all(|request| request.path != "/revoke"));
     for status in [400, 503] {
-        let server = OAuthServer::start(Manners { revocation: Some(status), ..Manners::default() });
+        let server = OAuthServer::start(OAuthBehavior { revocation: Some(status), ..OAuthBehavior::default() });
         user.log_in(&server).await.unwrap();
         let secrets = server.secrets();
         let url = server.mcp_url().parse().unwrap();
@@ -359,7 +363,7 @@ async fn a_logout_succeeds_without_revocation() {
 
 #[tokio::test]
 async fn sends_tokens_only_over_https_or_loopback() {
-    let server = OAuthServer::start(Manners::default());
+    let server = OAuthServer::start(OAuthBehavior::default());
     let user = User::new();
     user.log_in(&server).await.unwrap();
     let text = std::fs::read_to_string(user.file()).unwrap();

@@ -7,20 +7,20 @@ fn main() -> std::process::ExitCode {
     use std::io;
     use std::process::ExitCode;
 
-    use sinew_process::kept::{self, KeptProgram};
+    use sinew_process::supervision::{self, ProgramSpec};
 
     let mut arguments = std::env::args_os().skip(1);
     let role = arguments.next().unwrap_or_default();
-    if role == kept::ROLE {
-        return ExitCode::from(u8::try_from(kept::keeper()).unwrap_or(1));
+    if role == supervision::ROLE {
+        return ExitCode::from(u8::try_from(supervision::keeper()).unwrap_or(1));
     }
     let (true, Some(program)) = (role == "run", arguments.next()) else {
         return ExitCode::from(2);
     };
-    let program = KeptProgram { program, args: arguments.collect(), env: std::env::vars_os().collect(), cwd: None };
+    let program = ProgramSpec { program, args: arguments.collect(), env: std::env::vars_os().collect(), cwd: None };
     let started = std::env::current_exe()
         .map_err(|cause| cause.to_string())
-        .and_then(|own| kept::start(&own, &program).map_err(|error| error.to_string()));
+        .and_then(|own| supervision::start(&own, &program).map_err(|error| error.to_string()));
     let (mut kept, pipes) = match started {
         Ok(started) => started,
         Err(message) => {

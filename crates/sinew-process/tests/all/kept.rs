@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use sinew_process::Process;
-use sinew_process::kept::{self, Kept, KeptPipes, KeptProgram};
+use sinew_process::supervision::{self, ProgramPipes, ProgramSpec, SupervisedProgram};
 
 const KEEPER: &str = env!("CARGO_BIN_EXE_sinew-keeper");
 
@@ -19,9 +19,9 @@ const STUBBORN: &str = "trap '' TERM HUP; setsid sh -c 'trap \"\" TERM HUP; slee
 /// A program that ends when its standard input closes.
 const POLITE: &str = "echo up; cat >/dev/null; echo bye >&2";
 
-fn program(script: &str) -> KeptProgram {
+fn program(script: &str) -> ProgramSpec {
     let path = std::env::var_os("PATH").unwrap();
-    KeptProgram {
+    ProgramSpec {
         program: "sh".into(),
         args: vec!["-c".into(), script.into()],
         env: vec![("PATH".into(), path)],
@@ -59,11 +59,11 @@ fn wait_for_end(mut alive: File) {
     assert_eq!(alive.read(&mut [0]).unwrap(), 0);
 }
 
-fn start(script: &str) -> (Kept, KeptPipes) {
-    kept::start(Path::new(KEEPER), &program(script)).unwrap()
+fn start(script: &str) -> (SupervisedProgram, ProgramPipes) {
+    supervision::start(Path::new(KEEPER), &program(script)).unwrap()
 }
 
-fn wait_until_up(pipes: &mut KeptPipes) {
+fn wait_until_up(pipes: &mut ProgramPipes) {
     let mut out = BufReader::new(File::from(pipes.stdout.try_clone().unwrap()));
     let mut line = String::new();
     out.read_line(&mut line).unwrap();
@@ -83,7 +83,7 @@ fn the_program_gets_its_pipes_arguments_environment_and_directory() {
     program.args.extend(["sh".into(), OsString::from("a b\n")]);
     program.env.push(("A".into(), "ü".into()));
     program.cwd = Some("/usr".into());
-    let (mut kept, pipes) = kept::start(Path::new(KEEPER), &program).unwrap();
+    let (mut kept, pipes) = supervision::start(Path::new(KEEPER), &program).unwrap();
     let mut input = File::from(pipes.stdin);
     input.write_all(b"hello\n").unwrap();
     assert_eq!(rest(pipes.stdout), "hello|a b\n|ü|/usr");
@@ -115,15 +115,15 @@ fn the_process_list_shows_the_arguments_for_the_program_only() {
 #[test]
 fn a_failed_start_names_the_program_and_the_cause() {
     let error = |program: &str, cwd: Option<&str>| {
-        let program = KeptProgram { program: program.into(), cwd: cwd.map(PathBuf::from), ..KeptProgram::default() };
-        kept::start(Path::new(KEEPER), &program).unwrap_err().to_string()
+        let program = ProgramSpec { program: program.into(), cwd: cwd.map(PathBuf::from), ..ProgramSpec::default() };
+        supervision::start(Path::new(KEEPER), &program).unwrap_err().to_string()
     };
     assert_eq!(error("/nowhere/x", None), r#"failed to start "/nowhere/x": No such file or directory"#);
     assert_eq!(error("/", None), r#"failed to start "/": Permission denied"#);
     assert_eq!(error("/bin/true", Some("/nowhere")), r#"failed to start "/bin/true": No such file or directory"#);
-    let no_keeper = kept::start(Path::new("/nowhere/keeper"), &program("true")).unwrap_err().to_string();
+    let no_keeper = supervision::start(Path::new("/nowhere/keeper"), &program("true")).unwrap_err().to_string();
     assert!(no_keeper.contains("the keeper \"/nowhere/keeper\""), "{no_keeper}");
-    let another = kept::start(Path::new("/bin/true"), &program("true")).unwrap_err().to_string();
+    let another = supervision::start(Path::new("/bin/true"), &program("true")).unwrap_err().to_string();
     assert!(another.contains("did not answer"), "{another}");
 }
 

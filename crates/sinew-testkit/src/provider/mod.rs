@@ -22,7 +22,7 @@ use serde_json::Value;
 
 /// A received request.
 #[derive(Debug, Clone)]
-pub struct Recorded {
+pub struct RecordedRequest {
     /// The method, such as `POST`.
     pub method: String,
     /// The path and query.
@@ -33,7 +33,7 @@ pub struct Recorded {
     pub body: Vec<u8>,
 }
 
-impl Recorded {
+impl RecordedRequest {
     /// Returns the value of a header by its lower-case name; `None` if it was not sent.
     #[must_use]
     pub fn header(&self, name: &str) -> Option<&str> {
@@ -158,18 +158,18 @@ impl Reply {
     }
 }
 
-type Answer = Box<dyn Fn(&Recorded) -> Reply + Send + Sync>;
+type Answer = Box<dyn Fn(&RecordedRequest) -> Reply + Send + Sync>;
 
 #[derive(Default)]
-struct Seen {
-    requests: Vec<Recorded>,
+struct RequestLog {
+    requests: Vec<RecordedRequest>,
     /// The number of paused connections that the client has closed.
     released: usize,
 }
 
 struct Shared {
     answer: Answer,
-    seen: Mutex<Seen>,
+    seen: Mutex<RequestLog>,
     changed: Condvar,
     open: Mutex<Vec<TcpStream>>,
     stop: AtomicBool,
@@ -187,7 +187,7 @@ impl Server {
     ///
     /// # Panics
     /// Panics if no local port is free.
-    pub fn start(answer: impl Fn(&Recorded) -> Reply + Send + Sync + 'static) -> Server {
+    pub fn start(answer: impl Fn(&RecordedRequest) -> Reply + Send + Sync + 'static) -> Server {
         let listener = TcpListener::bind("127.0.0.1:0").expect("the own machine has a free port");
         let address = listener.local_addr().expect("a bound socket has an address");
         let shared = Arc::new(Shared {
@@ -223,7 +223,7 @@ impl Server {
 
     /// Returns the requests so far.
     #[must_use]
-    pub fn requests(&self) -> Vec<Recorded> {
+    pub fn requests(&self) -> Vec<RecordedRequest> {
         self.shared.seen.lock().requests.clone()
     }
 
@@ -279,7 +279,7 @@ fn serve(socket: TcpStream, shared: &Shared) -> io::Result<()> {
     done
 }
 
-fn read_request(socket: &TcpStream) -> io::Result<Option<Recorded>> {
+fn read_request(socket: &TcpStream) -> io::Result<Option<RecordedRequest>> {
     let mut reader = BufReader::new(socket);
     let mut line = String::new();
     if reader.read_line(&mut line)? == 0 {
@@ -297,7 +297,7 @@ fn read_request(socket: &TcpStream) -> io::Result<Option<Recorded>> {
     let length = headers.iter().find(|(name, _)| name == "content-length").and_then(|(_, value)| value.parse().ok());
     let mut body = vec![0; length.unwrap_or(0)];
     reader.read_exact(&mut body)?;
-    Ok(Some(Recorded { method, path, headers, body }))
+    Ok(Some(RecordedRequest { method, path, headers, body }))
 }
 
 fn play(socket: &TcpStream, reply: &Reply, shared: &Shared) -> io::Result<()> {

@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use super::{Recorded, Reply};
+use super::{RecordedRequest, Reply};
 
 /// Returns the reply 400 of the provider whose protocol the path names, if its real server would reject the
 /// conversation; `None` otherwise.
 #[must_use]
-pub fn refusal(request: &Recorded) -> Option<Reply> {
+pub fn refusal(request: &RecordedRequest) -> Option<Reply> {
     let body = request.json();
     let checked = match request.path.split('?').next().unwrap_or_default() {
         path if path.ends_with("/v1/messages") => anthropic(&body),
@@ -22,7 +22,7 @@ pub fn refusal(request: &Recorded) -> Option<Reply> {
     Some(Reply::json(400, &json!({"type": "error", "error": {"type": "invalid_request_error", "message": text}})))
 }
 
-type Checked = Result<(), String>;
+type CheckResult = Result<(), String>;
 
 fn list<'a>(value: &'a Value, key: &str) -> &'a [Value] {
     value.get(key).and_then(Value::as_array).map_or(&[], Vec::as_slice)
@@ -32,7 +32,7 @@ fn text<'a>(value: &'a Value, key: &str) -> &'a str {
     value.get(key).and_then(Value::as_str).unwrap_or_default()
 }
 
-fn need(holds: bool, text: impl Into<String>) -> Checked {
+fn need(holds: bool, text: impl Into<String>) -> CheckResult {
     if holds { Ok(()) } else { Err(text.into()) }
 }
 
@@ -45,7 +45,7 @@ fn same(a: &[&str], b: &[&str]) -> bool {
 }
 
 /// Checks that the servers accept a name as a tool, even in an old call.
-fn need_name(at: usize, name: &str) -> Checked {
+fn need_name(at: usize, name: &str) -> CheckResult {
     let fine = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     let holds = !name.is_empty() && name.len() <= 64 && name.chars().all(fine);
     need(holds, format!("messages.{at}: tool name {name:?} should match ^[a-zA-Z0-9_-]{{1,64}}$"))
@@ -69,7 +69,7 @@ pub fn sign(thought: &str) -> String {
 ///
 /// # Errors
 /// Returns a description of the change if it changed.
-pub fn one_thinking_per_loop(requests: &[Recorded]) -> Checked {
+pub fn one_thinking_per_loop(requests: &[RecordedRequest]) -> CheckResult {
     for (before, after) in requests.iter().zip(requests.iter().skip(1)) {
         let (old, new) = (before.json(), after.json());
         let last = list(&new, "messages").last().map_or(&[][..], |last| list(last, "content"));
@@ -79,7 +79,7 @@ pub fn one_thinking_per_loop(requests: &[Recorded]) -> Checked {
         for key in ["thinking", "output_config"] {
             need(old[key] == new[key], format!("{key} was {} and is {} within a loop", old[key], new[key]))?;
         }
-        let beta = |request: &Recorded| request.header("anthropic-beta").unwrap_or_default().to_string();
+        let beta = |request: &RecordedRequest| request.header("anthropic-beta").unwrap_or_default().to_string();
         need(beta(before) == beta(after), format!("anthropic-beta was {:?} and is {:?}", beta(before), beta(after)))?;
     }
     Ok(())
@@ -89,7 +89,7 @@ pub fn one_thinking_per_loop(requests: &[Recorded]) -> Checked {
 ///
 /// # Errors
 /// Returns the server's complaint if it would reject the request.
-pub fn anthropic(body: &Value) -> Checked {
+pub fn anthropic(body: &Value) -> CheckResult {
     let messages = list(body, "messages");
     need(!messages.is_empty(), "messages: at least one message is required")?;
     need(text(&messages[0], "role") == "user", "messages: first message must use the \"user\" role")?;
@@ -189,7 +189,7 @@ pub fn anthropic(body: &Value) -> Checked {
 }
 
 /// Checks the tools that a result adds to the conversation.
-fn anthropic_references(body: &Value) -> Checked {
+fn anthropic_references(body: &Value) -> CheckResult {
     let tools = list(body, "tools");
     let is_deferred = |tool: &&Value| tool["defer_loading"] == true;
     need(
@@ -226,7 +226,7 @@ fn anthropic_references(body: &Value) -> Checked {
 ///
 /// # Errors
 /// Returns the server's complaint if it would reject the request.
-pub fn chat(body: &Value) -> Checked {
+pub fn chat(body: &Value) -> CheckResult {
     let messages = list(body, "messages");
     need(!messages.is_empty(), "messages: too short")?;
     let mut open: Vec<&str> = Vec::new();
@@ -270,7 +270,7 @@ pub fn chat(body: &Value) -> Checked {
 ///
 /// # Errors
 /// Returns the server's complaint if it would reject the request.
-pub fn responses(body: &Value) -> Checked {
+pub fn responses(body: &Value) -> CheckResult {
     let input = list(body, "input");
     need(!input.is_empty(), "input: too short")?;
     let calls = ids(input, "function_call", "call_id");
@@ -317,7 +317,7 @@ pub fn responses(body: &Value) -> Checked {
 ///
 /// # Errors
 /// Returns the server's complaint if it would reject the request.
-pub fn google(body: &Value) -> Checked {
+pub fn google(body: &Value) -> CheckResult {
     let contents = list(body, "contents");
     need(!contents.is_empty(), "contents is not specified")?;
     let names = |turn: &Value, key: &str| -> Vec<String> {

@@ -3,7 +3,7 @@
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
 use super::code::CodeLines;
-use crate::screen::{Block, Layout, Rendered};
+use crate::screen::{Block, Layout, RenderedRows};
 use crate::text::row::{Line, Row};
 use crate::text::style::{Attrs, Color, Style};
 use crate::text::wrap::{WrapMode, wrap};
@@ -52,7 +52,7 @@ impl Block for DiffBlock {
         0
     }
 
-    fn render(&mut self, layout: &Layout<'_>, _: bool, out: &mut Rendered) {
+    fn render(&mut self, layout: &Layout<'_>, _: bool, out: &mut RenderedRows) {
         out.reopen();
         let none = Line::new();
         let mut rows = Vec::new();

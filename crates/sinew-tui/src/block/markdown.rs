@@ -11,7 +11,7 @@ use std::ops::Range;
 use pulldown_cmark::{Options, Parser};
 
 use super::code::{CodeLines, code_rows};
-use crate::screen::{Block, Layout, Rendered};
+use crate::screen::{Block, Layout, RenderedRows};
 use crate::text::row::{Line, Row};
 use crate::text::style::Color;
 use crate::theme::Token;
@@ -88,7 +88,7 @@ impl Block for MarkdownBlock {
         self.version
     }
 
-    fn render(&mut self, layout: &Layout<'_>, restart: bool, out: &mut Rendered) {
+    fn render(&mut self, layout: &Layout<'_>, restart: bool, out: &mut RenderedRows) {
         if restart {
             self.state = State::default();
         }

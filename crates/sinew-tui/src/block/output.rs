@@ -1,6 +1,6 @@
 //! The output of a command: the last rows while it runs, more of them when it has finished.
 
-use crate::screen::{Block, Layout, Rendered};
+use crate::screen::{Block, Layout, RenderedRows};
 use crate::text::ansi::AnsiReader;
 use crate::text::row::{Line, Row};
 use crate::text::style::Attrs;
@@ -80,7 +80,7 @@ impl Block for OutputBlock {
         self.version
     }
 
-    fn render(&mut self, layout: &Layout<'_>, _: bool, out: &mut Rendered) {
+    fn render(&mut self, layout: &Layout<'_>, _: bool, out: &mut RenderedRows) {
         out.reopen();
         let none = Line::new();
         let place = (&none, &none);

@@ -1,6 +1,6 @@
 //! Plain text that may still grow.
 
-use crate::screen::{Block, Layout, Rendered};
+use crate::screen::{Block, Layout, RenderedRows};
 use crate::text::row::{Line, Mark};
 use crate::text::style::Style;
 use crate::text::wrap::{WrapMode, wrap};
@@ -74,7 +74,7 @@ impl Block for TextBlock {
         self.version
     }
 
-    fn render(&mut self, layout: &Layout<'_>, restart: bool, out: &mut Rendered) {
+    fn render(&mut self, layout: &Layout<'_>, restart: bool, out: &mut RenderedRows) {
         if restart {
             self.settled = (0, 1);
         }

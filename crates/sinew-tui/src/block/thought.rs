@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::markdown::MarkdownBlock;
 use crate::keys::Chord;
-use crate::screen::{Block, Layout, Rendered};
+use crate::screen::{Block, Layout, RenderedRows};
 use crate::text::row::{Line, Row};
 use crate::text::style::{Attrs, Style};
 use crate::theme::Token;
@@ -14,7 +14,7 @@ use crate::theme::Token;
 pub struct ThoughtBlock {
     text: MarkdownBlock,
     /// The rows of the text in its original styles.
-    laid: Rendered,
+    laid: RenderedRows,
     /// The number of rows already converted to the subdued style.
     toned: usize,
     is_folded: bool,
@@ -81,9 +81,9 @@ impl Block for ThoughtBlock {
         self.version
     }
 
-    fn render(&mut self, layout: &Layout<'_>, restart: bool, out: &mut Rendered) {
+    fn render(&mut self, layout: &Layout<'_>, restart: bool, out: &mut RenderedRows) {
         if restart {
-            self.laid = Rendered::default();
+            self.laid = RenderedRows::default();
             self.toned = 0;
         }
         self.text.render(layout, restart, &mut self.laid);

@@ -47,7 +47,7 @@ pub struct EditorRows {
 
 /// The bytes of the text in one row.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Place {
+pub(super) struct RowSpan {
     pub(super) start: usize,
     pub(super) end: usize,
     /// True if the row ends its line: the cursor can be after it.
@@ -62,7 +62,7 @@ fn cells_of(text: &str, markers: &[Marker]) -> usize {
     }
 }
 
-impl Place {
+impl RowSpan {
     /// Returns the byte at a column, at most the last position of the row.
     pub(super) fn at_column(&self, text: &str, markers: &[Marker], column: usize) -> usize {
         let mut used = 0;
@@ -91,7 +91,7 @@ fn units(text: &str) -> Vec<(usize, &str)> {
 }
 
 /// Returns the rows at `width` cells, broken between words; the last column stays free for the cursor.
-pub(super) fn places(editor: &Editor, width: usize) -> Vec<Place> {
+pub(super) fn places(editor: &Editor, width: usize) -> Vec<RowSpan> {
     let room = width.saturating_sub(1).max(1);
     let mut out = Vec::new();
     let mut start = 0;
@@ -107,7 +107,7 @@ pub(super) fn places(editor: &Editor, width: usize) -> Vec<Place> {
                     Some((cut, before)) if cut > row && used - before + cells <= room => (cut, used - before),
                     _ => (here, 0),
                 };
-                out.push(Place { start: row, end: cut, last: false });
+                out.push(RowSpan { start: row, end: cut, last: false });
                 (row, used) = (cut, kept);
             }
             used += cells;
@@ -115,18 +115,18 @@ pub(super) fn places(editor: &Editor, width: usize) -> Vec<Place> {
                 word = Some((here + 1, used));
             }
         }
-        out.push(Place { start: row, end, last: true });
+        out.push(RowSpan { start: row, end, last: true });
         start = end + 1;
     }
     out
 }
 
 /// Returns the row of a byte.
-pub(super) fn locate(places: &[Place], cursor: usize) -> usize {
+pub(super) fn locate(places: &[RowSpan], cursor: usize) -> usize {
     places.iter().rposition(|place| place.start <= cursor).unwrap_or(0)
 }
 
-impl Place {
+impl RowSpan {
     /// Returns the column of a byte of the row.
     pub(super) fn column(&self, text: &str, markers: &[Marker], cursor: usize) -> usize {
         let before = units(&text[self.start..self.end]);

@@ -107,7 +107,7 @@ const MOTIONS: &[(&str, Reach)] = &[
 const MOST: usize = 10_000;
 
 /// The keys so far.
-enum Parsed {
+enum ParseState {
     Open,
     Wrong,
     Whole(Command),
@@ -123,11 +123,11 @@ fn split_count(keys: &str) -> (Option<usize>, &str) {
     }
 }
 
-fn parse(keys: &str, is_visual: bool) -> Parsed {
+fn parse(keys: &str, is_visual: bool) -> ParseState {
     let (first, rest) = split_count(keys);
-    let Some(verb) = rest.chars().next() else { return Parsed::Open };
+    let Some(verb) = rest.chars().next() else { return ParseState::Open };
     let after = &rest[verb.len_utf8()..];
-    let whole = |count, verb, target: &str| Parsed::Whole(Command { count, verb, target: target.into() });
+    let whole = |count, verb, target: &str| ParseState::Whole(Command { count, verb, target: target.into() });
     match verb {
         'd' | 'c' | 'y' | 'x' | 's' if is_visual => whole(first, verb, ""),
         'd' | 'c' | 'y' => {
@@ -136,11 +136,11 @@ fn parse(keys: &str, is_visual: bool) -> Parsed {
             match is_target(target, true) {
                 _ if target.starts_with(verb) => whole(count, verb, "_"),
                 Some(true) => whole(count, verb, target),
-                Some(false) => Parsed::Open,
-                None => Parsed::Wrong,
+                Some(false) => ParseState::Open,
+                None => ParseState::Wrong,
             }
         }
-        'r' if after.is_empty() => Parsed::Open,
+        'r' if after.is_empty() => ParseState::Open,
         'r' if !is_visual => whole(first, verb, after),
         'v' | 'V' | 'u' | '.' => whole(first, verb, ""),
         'i' | 'a' | 'I' | 'A' | 'o' | 'O' | 'p' | 'P' if !is_visual => whole(first, verb, ""),
@@ -148,8 +148,8 @@ fn parse(keys: &str, is_visual: bool) -> Parsed {
             Some((_, long)) => parse(&keys.replace(verb, long), is_visual),
             None => match is_target(rest, is_visual) {
                 Some(true) => whole(first, ' ', rest),
-                Some(false) => Parsed::Open,
-                None => Parsed::Wrong,
+                Some(false) => ParseState::Open,
+                None => ParseState::Wrong,
             },
         },
     }
@@ -247,9 +247,9 @@ impl Vi {
     fn run(&mut self, editor: &mut Editor, keys: String) -> ViKey {
         self.keys.clear();
         match parse(&keys, self.mode == ViMode::Visual) {
-            Parsed::Open => self.keys = keys,
-            Parsed::Wrong => return ViKey::Unknown(keys),
-            Parsed::Whole(command) => {
+            ParseState::Open => self.keys = keys,
+            ParseState::Wrong => return ViKey::Unknown(keys),
+            ParseState::Whole(command) => {
                 editor.last = Last::Other;
                 editor.undo.hold();
                 let is_change = self.carry_out(editor, &command);

@@ -11,11 +11,11 @@ use crate::text::row::Row;
 /// a text of several rows, those above the cursor are not changed.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct InputLine {
-    shown: Option<Shown>,
+    shown: Option<DisplayedText>,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
-struct Shown {
+struct DisplayedText {
     /// The row of the text that the terminal's row shows.
     row: usize,
     text: String,
@@ -37,7 +37,7 @@ impl InputLine {
         while width(&text) < caret.1 {
             text.push(' ');
         }
-        let next = Shown { row, text, column: caret.1 };
+        let next = DisplayedText { row, text, column: caret.1 };
         let mut out = String::new();
         match self.shown.take() {
             None => next.write(&mut out),
@@ -47,7 +47,7 @@ impl InputLine {
                 if let Some(left) = rows.get(old.row) {
                     let text = left.text().trim_end().to_owned();
                     let column = width(&text);
-                    old.change(&Shown { row: old.row, text, column }, &mut out);
+                    old.change(&DisplayedText { row: old.row, text, column }, &mut out);
                 }
                 for between in rows.get(old.row + 1..row).unwrap_or_default() {
                     out.push_str("\r\n");
@@ -73,7 +73,7 @@ impl InputLine {
     }
 }
 
-impl Shown {
+impl DisplayedText {
     /// Writes the row into an empty row of the terminal.
     fn write(&self, out: &mut String) {
         out.push_str(&self.text);
@@ -86,7 +86,7 @@ impl Shown {
     }
 
     /// Changes one state of the row into another.
-    fn change(&self, next: &Shown, out: &mut String) {
+    fn change(&self, next: &DisplayedText, out: &mut String) {
         let (old_width, new_width) = (width(&self.text), width(&next.text));
         let at_end = self.column == old_width;
         if self.text == next.text {

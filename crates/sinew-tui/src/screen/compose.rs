@@ -9,7 +9,7 @@ use crate::text::style::{Attrs, Color, Style};
 
 /// A row of the window, and whether the next one continues it in the terminal.
 #[derive(Clone, Debug)]
-pub(super) struct Shown {
+pub(super) struct WindowRow {
     pub(super) row: Arc<Row>,
     /// True if the next row continues the same line of the terminal.
     pub(super) joined: bool,
@@ -19,7 +19,7 @@ pub(super) struct Shown {
 #[derive(Debug)]
 pub(super) struct Plan {
     /// All rows from the first of the current window: those that scroll out, then those of the next window.
-    pub(super) rows: Vec<Shown>,
+    pub(super) rows: Vec<WindowRow>,
     /// The number of rows that scroll out.
     pub(super) retire: usize,
     /// The number of rows at the top of the next window that are final and scroll out next.
@@ -63,7 +63,7 @@ pub(super) fn compose(document: &Document, chrome: &Chrome, size: Size, floor: u
             let joined = row.soft
                 && size.rows > 1
                 && next.is_some_and(|next| next.line == row.line && can_join(row, next, size.columns));
-            rows.push(Shown { row: Arc::clone(row), joined });
+            rows.push(WindowRow { row: Arc::clone(row), joined });
             shown += 1;
         }
     }
@@ -81,7 +81,7 @@ pub(super) fn compose(document: &Document, chrome: &Chrome, size: Size, floor: u
     let pushed = if chrome.pushes { cover.len() } else { 0 };
     let height = floor.min(size.rows).max((visible + chrome_rows + pushed).min(size.rows));
     let height = height.max((cover.len() + parts.status.len() + parts.editor.len()).min(size.rows));
-    let plain = |row: Row| Shown { row: Arc::new(row.cut(size.columns)), joined: false };
+    let plain = |row: Row| WindowRow { row: Arc::new(row.cut(size.columns)), joined: false };
     let filled = (retire + height - chrome_rows).saturating_sub(pushed).max(rows.len());
     rows.resize_with(filled, || plain(Row::default()));
     rows.extend(parts.above.iter().cloned().map(plain));
@@ -194,9 +194,9 @@ fn fit_chrome(chrome: &Chrome, height: usize) -> Parts<'_> {
 
 /// Fits the rows that can still change into the remaining room: each block keeps its first row and as many of its last
 /// rows as its share allows; if that does not fit either, the oldest blocks become one row.
-fn clip(live: &[Segment<'_>], room: usize, width: usize) -> Vec<Shown> {
+fn clip(live: &[Segment<'_>], room: usize, width: usize) -> Vec<WindowRow> {
     let dim = Style::PLAIN.with(Attrs::DIM);
-    let plain = |row| Shown { row, joined: false };
+    let plain = |row| WindowRow { row, joined: false };
     let mut out = Vec::new();
     let mut live = live;
     let mut room = room;

@@ -22,9 +22,9 @@ pub struct Layout<'a> {
 /// The rows of a block.
 ///
 /// The first `settled` rows never change at this width and may already have been dropped from the front; a growing
-/// block keeps them and replaces the others ([`Rendered::reopen`]).
+/// block keeps them and replaces the others ([`RenderedRows::reopen`]).
 #[derive(Clone, Debug, Default)]
-pub struct Rendered {
+pub struct RenderedRows {
     /// The rows, without those dropped from the front.
     pub rows: Vec<Arc<Row>>,
     /// The number of `rows` that are final.
@@ -33,7 +33,7 @@ pub struct Rendered {
     pub finished: bool,
 }
 
-impl Rendered {
+impl RenderedRows {
     /// Removes the rows that are not final.
     pub fn reopen(&mut self) {
         self.rows.truncate(self.settled);
@@ -66,7 +66,7 @@ pub trait Block: Any {
     fn version(&self) -> u64;
 
     /// Updates `out`. If `restart`, `out` contains nothing of the block, because the width or the theme has changed.
-    fn render(&mut self, layout: &Layout<'_>, restart: bool, out: &mut Rendered);
+    fn render(&mut self, layout: &Layout<'_>, restart: bool, out: &mut RenderedRows);
 
     /// Called when another block begins after this one.
     fn is_followed(&mut self) {}
@@ -85,7 +85,7 @@ pub(super) struct Entry {
     spaced: bool,
     version: Option<u64>,
     /// The rows, beginning with those of a line that is partly out.
-    pub(super) rendered: Rendered,
+    pub(super) rendered: RenderedRows,
     /// The number of rows that have left the window.
     pub(super) retired: usize,
     /// The last logical line with a row that has left; `None` if no row has.
@@ -94,7 +94,7 @@ pub(super) struct Entry {
     /// used.
     carry: Option<(u32, Vec<Arc<Row>>)>,
     /// The rows of the block itself, while `carry` precedes them.
-    own: Rendered,
+    own: RenderedRows,
     broken: bool,
 }
 
@@ -121,11 +121,11 @@ impl Document {
             block,
             spaced,
             version: None,
-            rendered: Rendered::default(),
+            rendered: RenderedRows::default(),
             retired: 0,
             line: None,
             carry: None,
-            own: Rendered::default(),
+            own: RenderedRows::default(),
             broken: false,
         });
         BlockId(id)
@@ -173,8 +173,8 @@ impl Document {
                 entry.carry = Some((line, if width == self.width { rest } else { recut(&rest, width) }));
             }
             entry.retired = 0;
-            entry.rendered = Rendered::default();
-            entry.own = Rendered::default();
+            entry.rendered = RenderedRows::default();
+            entry.own = RenderedRows::default();
             entry.version = None;
         }
     }

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use super::compose::Shown;
+use super::compose::WindowRow;
 use super::window::ERASE_BELOW;
 use super::{Frame, Reflow, Screen, Size};
 use crate::text::row::Row;
@@ -132,7 +132,7 @@ impl Screen {
 /// cursor by counting cells, without those that a wide cluster leaves free at an edge.
 fn place_rows(
     head: &[Arc<Row>],
-    rows: &[Shown],
+    rows: &[WindowRow],
     caret: (usize, usize),
     width: usize,
     model: Reflow,

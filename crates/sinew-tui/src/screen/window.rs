@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::compose::{Plan, Shown};
+use super::compose::{Plan, WindowRow};
 use super::paint::{Columns, RowPainter};
 use super::palette::Palette;
 use super::{ScreenOptions, Size};
@@ -16,7 +16,7 @@ use crate::text::row::Row;
 /// itself.
 #[derive(Debug)]
 pub(super) struct Window {
-    pub(super) rows: Vec<Shown>,
+    pub(super) rows: Vec<WindowRow>,
     /// Rows that have scrolled out and share a line of the terminal with the first of `rows`.
     pub(super) head: Vec<Arc<Row>>,
     /// The number of rows at the top that are final and scroll out next.
@@ -113,7 +113,7 @@ impl Window {
     }
 
     /// Keeps the rows of the line that continues at the top of the window, of which `gone` have just scrolled out.
-    fn follow_line(&mut self, gone: &[Shown]) {
+    fn follow_line(&mut self, gone: &[WindowRow]) {
         let open = gone.iter().rev().take_while(|row| row.joined).count();
         if open < gone.len() {
             self.head.clear();
@@ -187,7 +187,7 @@ fn paint_row(
     painter: &mut RowPainter,
     index: usize,
     row: &Arc<Row>,
-    old: Option<(&Shown, Palette)>,
+    old: Option<(&WindowRow, Palette)>,
     begun: bool,
     joined: bool,
 ) {

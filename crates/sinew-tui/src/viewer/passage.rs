@@ -18,7 +18,7 @@ pub struct Passage {
 
 /// The target of a search.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Wanted {
+pub enum SearchTarget {
     /// A line with this lower-case text, ignoring case.
     Text(String),
     /// The beginning of a prompt.
@@ -36,7 +36,7 @@ pub trait Passages: Send + Sync {
     /// Returns the first passage of a range that may contain the target, or the last one for a backward search. Skipped
     /// passages never begin with a prompt, and are unlikely to contain the text: if a text is not found, every passage
     /// is searched.
-    fn candidate(&self, range: Range<usize>, wanted: &Wanted, forward: bool) -> Option<usize>;
+    fn candidate(&self, range: Range<usize>, wanted: &SearchTarget, forward: bool) -> Option<usize>;
 }
 
 /// Passages in memory.
@@ -69,8 +69,8 @@ impl Passages for ReadPassages {
         self.passages.get(at).cloned().unwrap_or_default()
     }
 
-    fn candidate(&self, range: Range<usize>, wanted: &Wanted, forward: bool) -> Option<usize> {
-        let fits = |at: &usize| *wanted != Wanted::Prompt || self.passages[*at].is_prompt;
+    fn candidate(&self, range: Range<usize>, wanted: &SearchTarget, forward: bool) -> Option<usize> {
+        let fits = |at: &usize| *wanted != SearchTarget::Prompt || self.passages[*at].is_prompt;
         if forward { range.clone().find(fits) } else { range.clone().rev().find(fits) }
     }
 }

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::passage::{Passages, Wanted};
+use super::passage::{Passages, SearchTarget};
 use crate::text::row::Line;
 
 /// The number of passages to search between two checks for cancellation.
@@ -11,7 +11,7 @@ const AT_ONCE: usize = 256;
 
 /// A line of a view: its passage, and its index in the passage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
-pub struct Spot {
+pub struct ViewPosition {
     pub(super) passage: usize,
     pub(super) line: usize,
 }
@@ -19,8 +19,8 @@ pub struct Spot {
 /// A search for the caller to run.
 pub struct Search {
     pub(super) passages: Arc<dyn Passages>,
-    pub(super) wanted: Wanted,
-    pub(super) from: Spot,
+    pub(super) wanted: SearchTarget,
+    pub(super) from: ViewPosition,
     pub(super) forward: bool,
 }
 
@@ -28,21 +28,21 @@ impl Search {
     /// Finds the next matching line. A text search wraps around at the end. Returns `None` if there is no match, or if
     /// `goes_on` returned false. Reads the likely passages, and all of them if none matches.
     #[must_use]
-    pub fn run(&self, goes_on: &dyn Fn() -> bool) -> Option<Spot> {
-        let is_text = self.wanted != Wanted::Prompt;
+    pub fn run(&self, goes_on: &dyn Fn() -> bool) -> Option<ViewPosition> {
+        let is_text = self.wanted != SearchTarget::Prompt;
         self.pass(goes_on, false).or_else(|| if is_text { self.pass(goes_on, true) } else { None })
     }
 
     /// Searches once through the passages; if `all`, reads every passage.
-    fn pass(&self, goes_on: &dyn Fn() -> bool, all: bool) -> Option<Spot> {
+    fn pass(&self, goes_on: &dyn Fn() -> bool, all: bool) -> Option<ViewPosition> {
         let (count, from) = (self.passages.count(), self.from);
-        let is_ahead = |spot: &Spot| if self.forward { *spot > from } else { *spot < from };
+        let is_ahead = |spot: &ViewPosition| if self.forward { *spot > from } else { *spot < from };
         let (ahead, behind) = match self.forward {
             true => (from.passage..count, 0..(from.passage + 1).min(count)),
             false => (0..(from.passage + 1).min(count), from.passage..count),
         };
         let found = self.first(ahead, &is_ahead, goes_on, all);
-        if found.is_some() || self.wanted == Wanted::Prompt {
+        if found.is_some() || self.wanted == SearchTarget::Prompt {
             return found;
         }
         self.first(behind, &|spot| !is_ahead(spot), goes_on, all)
@@ -51,10 +51,10 @@ impl Search {
     fn first(
         &self,
         mut range: Range<usize>,
-        fits: &dyn Fn(&Spot) -> bool,
+        fits: &dyn Fn(&ViewPosition) -> bool,
         goes_on: &dyn Fn() -> bool,
         all: bool,
-    ) -> Option<Spot> {
+    ) -> Option<ViewPosition> {
         while !range.is_empty() && goes_on() {
             let some = match self.forward {
                 true => range.start..range.end.min(range.start + AT_ONCE),
@@ -75,16 +75,22 @@ impl Search {
         None
     }
 
-    fn in_passage(&self, at: usize, fits: &dyn Fn(&Spot) -> bool) -> Option<Spot> {
+    fn in_passage(&self, at: usize, fits: &dyn Fn(&ViewPosition) -> bool) -> Option<ViewPosition> {
         let passage = self.passages.read(at);
-        let spots: Vec<Spot> = match &self.wanted {
-            Wanted::Prompt => {
+        let spots: Vec<ViewPosition> = match &self.wanted {
+            SearchTarget::Prompt => {
                 let begin = passage.begins.first().filter(|_| passage.is_prompt);
-                begin.map(|&line| Spot { passage: at, line }).into_iter().collect()
+                begin.map(|&line| ViewPosition { passage: at, line }).into_iter().collect()
             }
-            Wanted::Text(text) => {
+            SearchTarget::Text(text) => {
                 let has = |(_, line): &(usize, &Line)| line.text().to_lowercase().contains(text);
-                passage.lines.iter().enumerate().filter(has).map(|(line, _)| Spot { passage: at, line }).collect()
+                passage
+                    .lines
+                    .iter()
+                    .enumerate()
+                    .filter(has)
+                    .map(|(line, _)| ViewPosition { passage: at, line })
+                    .collect()
             }
         };
         let mut spots = spots.into_iter().filter(fits);

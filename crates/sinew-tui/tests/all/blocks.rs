@@ -7,14 +7,14 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use sinew_tui::theme::Theme;
 use sinew_tui::{
-    Block, Chord, Chrome, DiffBlock, DiffOptions, Layout, Line, MarkdownBlock, OutputBlock, Rendered, Row, Screen,
+    Block, Chord, Chrome, DiffBlock, DiffOptions, Layout, Line, MarkdownBlock, OutputBlock, RenderedRows, Row, Screen,
     ScreenOptions, Size, Style, TextBlock, ThoughtBlock,
 };
 use support::Terminal;
 use support::emulators::Alacritty;
 
 fn rows(block: &mut impl Block, width: usize) -> Vec<String> {
-    let mut out = Rendered::default();
+    let mut out = RenderedRows::default();
     block.render(&Layout { width, theme: &Theme::dark() }, true, &mut out);
     assert!(out.finished && out.settled == out.rows.len());
     assert!(out.rows.iter().all(|row| row.width() <= width), "no row is wider than the screen");
@@ -48,7 +48,7 @@ fn check_causal(text: &str, pieces: &[usize], width: usize) {
     let theme = Theme::dark();
     let layout = Layout { width, theme: &theme };
     let mut block = MarkdownBlock::streaming();
-    let mut out = Rendered::default();
+    let mut out = RenderedRows::default();
     let mut rest = text;
     let mut restart = true;
     for size in pieces.iter().cycle() {
@@ -146,7 +146,7 @@ proptest! {
         output.finish(Vec::new());
         blocks.push(Box::new(output));
         for block in &mut blocks {
-            let mut out = Rendered::default();
+            let mut out = RenderedRows::default();
             block.render(&Layout { width, theme: &Theme::dark() }, true, &mut out);
             for row in &out.rows {
                 prop_assert!(row.width() <= width.max(2), "{:?} in {}", row.text(), width);
@@ -246,7 +246,7 @@ fn output_shows_its_last_rows() {
         block.push(&format!("{n}\n"));
     }
     assert_eq!(block.line_count(), 100);
-    let mut out = Rendered::default();
+    let mut out = RenderedRows::default();
     block.render(&Layout { width: 40, theme: &Theme::dark() }, true, &mut out);
     assert_eq!((out.settled, out.rows.len()), (0, 10), "nothing settles while it runs");
     assert_eq!(out.rows[9].text(), "100");
@@ -263,7 +263,7 @@ impl Block for Broken {
         0
     }
 
-    fn render(&mut self, _: &Layout<'_>, _: bool, _: &mut Rendered) {
+    fn render(&mut self, _: &Layout<'_>, _: bool, _: &mut RenderedRows) {
         panic!("planted by a test");
     }
 

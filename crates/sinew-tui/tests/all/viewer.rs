@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use proptest::prelude::*;
 use sinew_tui::theme::Theme;
 use sinew_tui::{
-    Line, Passage, Passages, QueryPress, Reaction, ReadPassages, Screen, ScreenOptions, Size, ViewAction, Viewer,
-    Wanted,
+    Line, Passage, Passages, QueryPress, Reaction, ReadPassages, Screen, ScreenOptions, SearchTarget, Size, ViewAction,
+    Viewer,
 };
 use support::strict::Strict;
 use support::{Terminal, run, text_of};
@@ -189,10 +189,10 @@ impl Passages for Counted {
         Passage { lines, begins: vec![0], is_prompt: at.is_multiple_of(1_000) }
     }
 
-    fn candidate(&self, range: Range<usize>, wanted: &Wanted, forward: bool) -> Option<usize> {
+    fn candidate(&self, range: Range<usize>, wanted: &SearchTarget, forward: bool) -> Option<usize> {
         let fits = |at: &usize| match wanted {
-            Wanted::Prompt => at.is_multiple_of(1_000),
-            Wanted::Text(text) => format!("entry {at}").contains(text),
+            SearchTarget::Prompt => at.is_multiple_of(1_000),
+            SearchTarget::Text(text) => format!("entry {at}").contains(text),
         };
         if forward { range.clone().find(fits) } else { range.clone().rev().find(fits) }
     }

@@ -27,11 +27,11 @@ pub struct Watcher<'a> {
 struct Turn {
     parts: HashMap<usize, Part>,
     /// The matched rules and their blocks; a rule matches at most once in a turn.
-    found: Vec<Found>,
+    found: Vec<RuleMatch>,
     interrupts: u32,
 }
 
-struct Found {
+struct RuleMatch {
     rule: usize,
     block: usize,
     tool: bool,
@@ -94,7 +94,7 @@ impl<'a> Watcher<'a> {
                 }
             }
             let stops = rule.interrupt.stops(tool) && *interrupts < INTERRUPTS;
-            found.push(Found { rule: index, block, tool, stops });
+            found.push(RuleMatch { rule: index, block, tool, stops });
             if stops {
                 names.push(rule.name.clone());
             }
@@ -197,7 +197,7 @@ impl StreamMonitor for Watcher<'_> {
         self.rules.told().turns += 1;
         let mut later = Vec::new();
         let mut reminders: HashMap<String, String> = HashMap::new();
-        for Found { rule, block, tool, .. } in &found {
+        for RuleMatch { rule, block, tool, .. } in &found {
             self.rules.tell(*rule);
             // Calls of an answer that was cut off have no result of their own.
             let whole = answer.stop_reason != StopReason::Length;

@@ -115,7 +115,7 @@ fn bytes_read() -> u64 {
 #[test]
 fn preparing_the_first_request_reads_no_definitions() {
     use crate::mcp::stage::{Behaviour, World, entries, manager, read_entries, session};
-    use sinew_agent::mcp::config::Standing;
+    use sinew_agent::mcp::config::EntryStatus;
 
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("mcp-cache.json");
@@ -124,7 +124,7 @@ fn preparing_the_first_request_reads_no_definitions() {
     let config = entries(&names);
     let cache = Cache::read(path.clone(), 0);
     for entry in read_entries(&config).list {
-        let Standing::Ready(ready) = entry.standing else { panic!("{} cannot be used", entry.name) };
+        let EntryStatus::Ready(ready) = entry.standing else { panic!("{} cannot be used", entry.name) };
         let tool = |number: usize| {
             let tool = json!({"name": format!("tool{number}"), "description": "words ".repeat(200), "inputSchema": {}});
             Definition::new(&to_raw_value(&tool).unwrap(), "name").unwrap()

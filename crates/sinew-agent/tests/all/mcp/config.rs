@@ -1,7 +1,7 @@
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
-use sinew_agent::mcp::config::{ConfigFile, Entries, Origin, ServerConfig, Standing, Transport, read};
+use sinew_agent::mcp::config::{ConfigFile, Entries, EntryStatus, Origin, ServerConfig, Transport, read};
 use sinew_mcp::catalogue::Expose;
 
 use crate::mcp::stage::variables;
@@ -18,7 +18,7 @@ fn file(origin: Origin, trusted: bool, text: &str) -> ConfigFile {
 
 /// Reads one entry `s` from a file of this origin.
 #[track_caller]
-fn one(origin: Origin, entry: Value) -> (Standing, Vec<String>) {
+fn one(origin: Origin, entry: Value) -> (EntryStatus, Vec<String>) {
     let text = json!({"mcpServers": {"s": entry}}).to_string();
     let Entries { mut list, warnings } = read(&[file(origin, true, &text)], &variables());
     assert_eq!(list.len(), 1);
@@ -28,7 +28,7 @@ fn one(origin: Origin, entry: Value) -> (Standing, Vec<String>) {
 #[track_caller]
 fn ready(origin: Origin, entry: Value) -> ServerConfig {
     match one(origin, entry) {
-        (Standing::Ready(config), _) => (*config).clone(),
+        (EntryStatus::Ready(config), _) => (*config).clone(),
         other => panic!("{other:?}"),
     }
 }
@@ -36,7 +36,7 @@ fn ready(origin: Origin, entry: Value) -> ServerConfig {
 #[track_caller]
 fn invalid(origin: Origin, entry: Value, says: &str) {
     match one(origin, entry) {
-        (Standing::Invalid(reason), _) => assert!(reason.contains(says), "{reason}"),
+        (EntryStatus::Invalid(reason), _) => assert!(reason.contains(says), "{reason}"),
         other => panic!("{other:?}"),
     }
 }
@@ -68,13 +68,13 @@ fn an_invalid_entry_does_not_affect_the_others() {
         ("typed", "\"pigeon\" cannot be used with \"url\""),
         ("args", "\"args\" is not a list of texts"),
     ] {
-        assert!(matches!(of(name), Standing::Invalid(reason) if reason.contains(says)), "{name}: {:?}", of(name));
+        assert!(matches!(of(name), EntryStatus::Invalid(reason) if reason.contains(says)), "{name}: {:?}", of(name));
     }
-    assert!(matches!(of("good"), Standing::Ready(_)));
-    let Standing::Ready(web) = of("web") else { panic!() };
+    assert!(matches!(of("good"), EntryStatus::Ready(_)));
+    let EntryStatus::Ready(web) = of("web") else { panic!() };
     assert_eq!(web.transport, Transport::Http { url: "https://b/mcp".into(), headers: Vec::new() });
-    assert!(matches!(of("old"), Standing::Ready(_)));
-    assert_eq!(of("off"), Standing::Disabled);
+    assert!(matches!(of("old"), EntryStatus::Ready(_)));
+    assert_eq!(of("off"), EntryStatus::Disabled);
     assert_eq!(entries.list.iter().map(|entry| entry.name.as_str()).collect::<Vec<_>>()[..2], ["both", "none"]);
 }
 
@@ -87,9 +87,9 @@ fn the_first_file_that_defines_a_server_wins() {
         file(Origin::User, true, &named("user")),
     ];
     let entries = read(&files, &variables());
-    let standings: Vec<&Standing> = entries.list.iter().map(|entry| &entry.standing).collect();
-    assert!(matches!(standings[0], Standing::Ready(_)));
-    assert_eq!(standings[1..], [&Standing::Shadowed(PathBuf::from("flag.json")); 2]);
+    let standings: Vec<&EntryStatus> = entries.list.iter().map(|entry| &entry.standing).collect();
+    assert!(matches!(standings[0], EntryStatus::Ready(_)));
+    assert_eq!(standings[1..], [&EntryStatus::Shadowed(PathBuf::from("flag.json")); 2]);
 }
 
 #[test]
@@ -111,7 +111,7 @@ fn an_untrusted_project_contributes_only_server_names() {
         "s": {"command": "${NOT_SET}", "args": ["${GITHUB_TOKEN}"]}, "bad": 7, "off": {"enabled": false},
     }});
     let entries = read(&[file(Origin::Project, false, &text.to_string())], &variables());
-    assert!(entries.list.iter().all(|entry| entry.standing == Standing::Untrusted), "{entries:?}");
+    assert!(entries.list.iter().all(|entry| entry.standing == EntryStatus::Untrusted), "{entries:?}");
     assert!(entries.warnings.is_empty());
 }
 
@@ -134,7 +134,7 @@ fn project_entries_use_secret_variables_only_in_env_and_headers() {
     let Transport::Http { headers, .. } = ready(Origin::Project, headers).transport else { panic!() };
     assert_eq!(headers[0].1, "Bearer tok");
     // The user's own file may use any variable here.
-    assert!(matches!(one(Origin::User, url).0, Standing::Ready(_)));
+    assert!(matches!(one(Origin::User, url).0, EntryStatus::Ready(_)));
     for origin in [Origin::User, Origin::Project, Origin::Flag] {
         let key = json!({"command": "x", "env": {"K": "${OPENAI_API_KEY}"}});
         invalid(origin, key, "OPENAI_API_KEY contains the key of a provider");
@@ -147,7 +147,7 @@ fn only_user_entries_may_request_secrets() {
     let entry = json!({"command": "x", "secrets": true});
     assert!(ready(Origin::User, entry.clone()).secrets);
     let (standing, warnings) = one(Origin::Project, entry);
-    assert!(matches!(standing, Standing::Ready(config) if !config.secrets));
+    assert!(matches!(standing, EntryStatus::Ready(config) if !config.secrets));
     assert!(warnings[0].contains("\"secrets\" only has an effect in your own mcp.json"), "{warnings:?}");
 }
 
@@ -219,7 +219,7 @@ fn client_servers_are_used_verbatim_and_not_cached() {
 #[test]
 fn unusable_entries_produce_warnings() {
     let (standing, warnings) = one(Origin::User, json!({"command": "x", "args": ["${NOT_SET}"]}));
-    assert!(matches!(standing, Standing::Invalid(_)));
+    assert!(matches!(standing, EntryStatus::Invalid(_)));
     let reason = "the variable NOT_SET is not set; set it, or write ${NOT_SET:-default}";
     assert_eq!(warnings, [format!("MCP server \"s\" of user.json: Invalid server config: \"args\": {reason}")]);
     for (entry, says) in [
@@ -228,7 +228,7 @@ fn unusable_entries_produce_warnings() {
         (json!({"type": "sse", "url": "https://h/sse"}), "the transport \"sse\" is not supported"),
     ] {
         let (standing, warnings) = one(Origin::User, entry);
-        assert!(matches!(standing, Standing::Ready(_)), "{standing:?}");
+        assert!(matches!(standing, EntryStatus::Ready(_)), "{standing:?}");
         assert!(warnings.len() == 1 && warnings[0].starts_with("user.json: s: "), "{warnings:?}");
         assert!(warnings[0].contains(says), "{warnings:?}");
     }

@@ -254,9 +254,9 @@ pub(crate) fn definitions(tools: &[Value]) -> Vec<Definition> {
 }
 
 /// A clock that does not advance.
-pub(crate) struct Standing;
+pub(crate) struct FixedClock;
 
-impl Clock for Standing {
+impl Clock for FixedClock {
     fn now(&self) -> i64 {
         1_000_000
     }
@@ -295,7 +295,7 @@ pub(crate) fn manager(world: &Arc<World>, cache: Cache, json: &Value) -> Arc<Man
         cache,
         connector: Arc::new(FakeConnector(Arc::clone(world))),
         host: Box::new(|_| Arc::new(NoHost)),
-        clock: Arc::new(Standing),
+        clock: Arc::new(FixedClock),
         reserved: vec!["read".into(), "tool_search".into()],
     })
 }

@@ -11,17 +11,17 @@ use tokio_util::sync::CancellationToken;
 use crate::app::OpenSession;
 
 /// Passes the events of a child on.
-pub(super) struct Forwarding {
+pub(super) struct ChildForwarder {
     over: CancellationToken,
     task: JoinHandle<()>,
 }
 
-impl Forwarding {
+impl ChildForwarder {
     /// Passes the steps of a child to the events of the session that the user sees.
-    pub(super) fn begin(child: String, events: Subscriber, root: Arc<OpenSession>) -> Forwarding {
+    pub(super) fn begin(child: String, events: Subscriber, root: Arc<OpenSession>) -> ChildForwarder {
         let over = CancellationToken::new();
         let task = tokio::spawn(forward(child, events, root, over.clone()));
-        Forwarding { over, task }
+        ChildForwarder { over, task }
     }
 
     /// Passes the events on that have occurred so far, and ends.

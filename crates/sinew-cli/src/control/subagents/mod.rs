@@ -45,7 +45,7 @@ use crate::settings::Task;
 pub(crate) use follow::ChildConversation;
 pub(crate) use verbs::ListedChild;
 
-use follow::Forwarding;
+use follow::ChildForwarder;
 use permit::{ChildPermit, Permits};
 
 /// The children of a control.
@@ -103,7 +103,7 @@ struct Child {
     turns: Mutex<usize>,
     permit: ChildPermit,
     /// Passes its events on, if they are wanted.
-    forwarding: Mutex<Option<Forwarding>>,
+    forwarding: Mutex<Option<ChildForwarder>>,
     /// The result that was accepted.
     submitted: Mutex<Option<Value>>,
     /// Messages that arrived before its first request.

@@ -88,13 +88,13 @@ pub(super) fn write_started(root: &OpenSession, children: &[std::sync::Arc<Child
 
 /// A child that a session has started.
 #[derive(Debug, Clone, Deserialize)]
-pub(super) struct Started {
+pub(super) struct StartedChild {
     pub(super) id: String,
     pub(super) agent: String,
     pub(super) description: Option<String>,
 }
 
-pub(super) fn started_in(body: &Body) -> Vec<Started> {
+pub(super) fn started_in(body: &Body) -> Vec<StartedChild> {
     match body {
         Body::Custom { custom_type, data } if custom_type == STARTED => {
             serde_json::from_value(data["children"].clone()).unwrap_or_default()

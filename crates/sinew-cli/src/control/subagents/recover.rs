@@ -8,7 +8,7 @@ use sinew_agent::subagent::{AgentSource, ChildResult, ChildState};
 use sinew_session::{Body, Session};
 
 use super::super::Control;
-use super::record::{RESULT, RESULT_KEY, RIGHTS, STARTED, Started, result_in, started_in, told_in};
+use super::record::{RESULT, RESULT_KEY, RIGHTS, STARTED, StartedChild, result_in, started_in, told_in};
 use super::result::tell;
 use crate::app::OpenSession;
 
@@ -92,7 +92,7 @@ fn result_of(session: &Session) -> Option<ChildResult> {
     (kind == RESULT).then(|| serde_json::from_value(data).ok())?
 }
 
-fn interrupted(started: Started) -> ChildResult {
+fn interrupted(started: StartedChild) -> ChildResult {
     ChildResult {
         index: 0,
         id: started.id,

@@ -8,7 +8,7 @@ use sinew_agent::subagent::{AgentSource, ChildState, usage};
 use sinew_llm::message::{LlmMessage, Usage};
 
 use super::super::{Control, ControlError};
-use super::follow::{ChildConversation, Forwarding};
+use super::follow::{ChildConversation, ChildForwarder};
 use super::{Child, Figures};
 use crate::app::OpenSession;
 use crate::failure::known_names;
@@ -126,7 +126,7 @@ impl Control {
         let mut forwarding = child.forwarding.lock();
         if forwarding.is_none() {
             *forwarding =
-                Some(Forwarding::begin(child.id().to_string(), open.agent.subscribe(snapshots), Arc::clone(root)));
+                Some(ChildForwarder::begin(child.id().to_string(), open.agent.subscribe(snapshots), Arc::clone(root)));
         }
     }
 

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `roots` | checks which files the tools may open |
 //! | `confine` | the same restriction by the kernel |
-//! | `lent` | tools of the agent as tools of the protocol |
+//! | `rooted_tool` | tools of the agent as tools of the protocol |
 //! | `finders` | the two tools that only this server has |
 //! | `pipes` | standard input and output |
 //! | `web` | the address and the token of `--http` |
@@ -12,8 +12,8 @@
 #[cfg(target_os = "linux")]
 mod confine;
 mod finders;
-mod lent;
 mod pipes;
+mod rooted_tool;
 mod roots;
 mod web;
 
@@ -31,7 +31,7 @@ use crate::models;
 use crate::output;
 use crate::startup::Startup;
 use roots::Roots;
-use web::Place;
+use web::HttpEndpoint;
 
 /// The values of `--allow`: tools that change files, and commands.
 const EDITS: &str = "edit";
@@ -60,7 +60,7 @@ pub(super) fn run(startup: &Startup, warnings: &[String]) -> Result<u8, Failure>
     output::warn(warnings);
     startup.check_settings()?;
     let roots = Roots::find(startup)?;
-    let place = Place::find(startup)?;
+    let place = HttpEndpoint::find(startup)?;
     let allowed = allowed(startup)?;
     let searches = Arc::new(searches(startup, &roots));
     // Commands of `bash` run with the user's permissions, which no directory limits.
@@ -128,7 +128,7 @@ fn tools(
         .collect();
     // Tools that return contents are listed before the others.
     lent.sort_by_key(|(place, tool)| (*place, !tool.semantics().effects.reads_files));
-    let lent = lent.into_iter().map(|(_, tool)| lent::tool(tool, roots.clone(), Arc::clone(&gate)));
+    let lent = lent.into_iter().map(|(_, tool)| rooted_tool::tool(tool, roots.clone(), Arc::clone(&gate)));
     let mut tools: Vec<Arc<dyn ServedTool>> = lent.collect();
     // Listed after `find`, which is similar.
     let at = tools.len().min(2);

@@ -13,16 +13,16 @@ use crate::output;
 const BUFFER: usize = 64 * 1024;
 
 /// Standard output.
-pub(super) struct Out {
+pub(super) struct StdoutPipe {
     pub(super) stream: DuplexStream,
     /// Resolves when everything is written, after `stream` was dropped.
-    pub(super) written: Written,
+    pub(super) written: WriteCompletion,
 }
 
-/// See [`Out`].
-pub(super) struct Written(oneshot::Receiver<()>);
+/// See [`StdoutPipe`].
+pub(super) struct WriteCompletion(oneshot::Receiver<()>);
 
-impl IntoFuture for Written {
+impl IntoFuture for WriteCompletion {
     type Output = ();
     type IntoFuture = std::pin::Pin<Box<dyn Future<Output = ()>>>;
 
@@ -35,7 +35,7 @@ impl IntoFuture for Written {
 }
 
 /// Opens both streams. Must be called within a runtime.
-pub(super) fn open() -> (DuplexStream, Out) {
+pub(super) fn open() -> (DuplexStream, StdoutPipe) {
     let (ours, mut theirs) = tokio::io::duplex(BUFFER);
     let runtime = Handle::current();
     std::thread::spawn(move || {
@@ -72,5 +72,5 @@ pub(super) fn open() -> (DuplexStream, Out) {
         // The receiver may have been dropped.
         let _ = done.send(());
     });
-    (ours, Out { stream, written: Written(told) })
+    (ours, StdoutPipe { stream, written: WriteCompletion(told) })
 }

@@ -17,20 +17,20 @@ use crate::sys::signals;
 const TOKEN_LENGTH: usize = 16;
 
 /// The address to serve on, and the token.
-pub(super) struct Place {
+pub(super) struct HttpEndpoint {
     address: SocketAddr,
     token: String,
     /// True if the token was generated here and must be shown to the user.
     is_new: bool,
 }
 
-impl Place {
+impl HttpEndpoint {
     /// Reads the flags; returns `None` if tools are served on standard input and output.
     ///
     /// # Errors
     /// Returns an error if the address is invalid, if the variable of `--token-env` has no valid token, or if that flag
     /// is used without `--http`.
-    pub(super) fn find(startup: &Startup) -> Result<Option<Place>, Failure> {
+    pub(super) fn find(startup: &Startup) -> Result<Option<HttpEndpoint>, Failure> {
         let McpArgs { http, token_env, .. } = &startup.args.mcp;
         let Some(http) = http else {
             return match token_env {
@@ -41,7 +41,7 @@ impl Place {
         let address = read_address(http).map_err(Failure::usage)?;
         let Some(name) = token_env else {
             let token = random_secret().map_err(|error| Failure::failed(error.message))?;
-            return Ok(Some(Place { address, token, is_new: true }));
+            return Ok(Some(HttpEndpoint { address, token, is_new: true }));
         };
         let token = startup.environment.get(name).unwrap_or_default().trim();
         if token.len() < TOKEN_LENGTH || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
@@ -49,7 +49,7 @@ impl Place {
                 "--token-env {name}: the variable must contain at least {TOKEN_LENGTH} visible ASCII characters, without spaces"
             )));
         }
-        Ok(Some(Place { address, token: token.to_string(), is_new: false }))
+        Ok(Some(HttpEndpoint { address, token: token.to_string(), is_new: false }))
     }
 
     /// Serves until a signal ends the program; returns the exit code.
@@ -57,7 +57,7 @@ impl Place {
     /// # Errors
     /// Returns an error if the server cannot listen on the address.
     pub(super) async fn serve(self, service: Service) -> Result<u8, Failure> {
-        let Place { address, token, is_new } = self;
+        let HttpEndpoint { address, token, is_new } = self;
         let signalled = signals();
         let wrong = |error: std::io::Error| Failure::failed(format!("failed to serve at {address}: {error}"));
         let listener = TcpListener::bind(address).await.map_err(wrong)?;

@@ -24,7 +24,7 @@ const CHANGES: usize = 64;
 
 /// The file requests that the editor supports.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Lent {
+pub(super) struct ClientFileSupport {
     pub(super) reads: bool,
     pub(super) writes: bool,
 }
@@ -34,14 +34,20 @@ pub(super) struct ClientFiles {
     wire: Wire,
     session: acp::SessionId,
     root: PathBuf,
-    lent: Lent,
+    lent: ClientFileSupport,
     changes: Changes,
     runtime: Handle,
     silences: AtomicU32,
 }
 
 impl ClientFiles {
-    pub(super) fn new(wire: Wire, session: acp::SessionId, root: PathBuf, lent: Lent, changes: Changes) -> ClientFiles {
+    pub(super) fn new(
+        wire: Wire,
+        session: acp::SessionId,
+        root: PathBuf,
+        lent: ClientFileSupport,
+        changes: Changes,
+    ) -> ClientFiles {
         ClientFiles { wire, session, root, lent, changes, runtime: Handle::current(), silences: AtomicU32::new(0) }
     }
 

@@ -181,13 +181,13 @@ impl Agent {
     }
 
     /// Finds the session of a prompt and reserves its turn.
-    fn begin_prompt(&self, id: &Id, params: Option<&RawValue>) -> Result<Prompted, RpcError> {
+    fn begin_prompt(&self, id: &Id, params: Option<&RawValue>) -> Result<ReservedPrompt, RpcError> {
         let request: acp::PromptRequest = read(params)?;
         let delivery = prompt::delivery(request.meta.as_ref())?;
         let session = self.sessions.find(&request.session_id)?;
         match (session.begin_turn(id), delivery) {
-            (Some(turn), _) => Ok(Prompted::Turn(turn, request.prompt)),
-            (None, Some(delivery)) => Ok(Prompted::Queued(session, request.prompt, delivery)),
+            (Some(turn), _) => Ok(ReservedPrompt::Turn(turn, request.prompt)),
+            (None, Some(delivery)) => Ok(ReservedPrompt::Queued(session, request.prompt, delivery)),
             (None, None) => {
                 let text = "A turn of this session is already running: cancel it, wait for its end, or send \
                             _meta.sinew.deliver \"steer\" or \"followUp\"";
@@ -338,15 +338,15 @@ impl Agent {
 }
 
 /// A prompt whose turn is reserved.
-enum Prompted {
+enum ReservedPrompt {
     Turn(RunningTurn, Vec<acp::ContentBlock>),
     Queued(Arc<Session>, Vec<acp::ContentBlock>, Delivery),
 }
 
-async fn prompted(prompt: Result<Prompted, RpcError>) -> Answer {
+async fn prompted(prompt: Result<ReservedPrompt, RpcError>) -> Answer {
     let response = match prompt? {
-        Prompted::Turn(turn, blocks) => prompt::answer(turn, blocks).await?,
-        Prompted::Queued(session, blocks, delivery) => prompt::queue(&session, blocks, delivery).await?,
+        ReservedPrompt::Turn(turn, blocks) => prompt::answer(turn, blocks).await?,
+        ReservedPrompt::Queued(session, blocks, delivery) => prompt::queue(&session, blocks, delivery).await?,
     };
     written(&response)
 }

@@ -14,7 +14,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::ask::Asker;
-use super::files::{ClientFiles, Lent};
+use super::files::{ClientFileSupport, ClientFiles};
 use super::map::{CallIds, Changes, Mapper};
 use super::pump::{self, PumpHandle};
 use super::wire::Wire;
@@ -92,7 +92,7 @@ impl Session {
         let makes_titles = open.agent.settings().titles;
         open.agent.change_settings(|settings| settings.titles = false);
         let changes = Changes::default();
-        let lent = Lent { reads: lends && facts.reads_files, writes: lends && facts.writes_files };
+        let lent = ClientFileSupport { reads: lends && facts.reads_files, writes: lends && facts.writes_files };
         let files = ClientFiles::new(wire.clone(), id.clone(), cwd.clone(), lent, Arc::clone(&changes));
         open.host.set_editor(Arc::new(files));
         let mut mapper = Mapper::new(cwd, ids, changes, facts.shows_notices);

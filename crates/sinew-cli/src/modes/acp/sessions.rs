@@ -51,12 +51,12 @@ enum Slot {
 }
 
 /// A reserved entry among the open sessions. Dropping it releases the entry, unless a session was added.
-struct Reserved<'a> {
+struct ReservedSlot<'a> {
     sessions: &'a Sessions,
     id: acp::SessionId,
 }
 
-impl Drop for Reserved<'_> {
+impl Drop for ReservedSlot<'_> {
     fn drop(&mut self) {
         self.sessions.lock().remove(&self.id);
     }
@@ -168,7 +168,7 @@ impl Sessions {
         Ok(session)
     }
 
-    fn reserve(&self, id: acp::SessionId) -> Result<Reserved<'_>, RpcError> {
+    fn reserve(&self, id: acp::SessionId) -> Result<ReservedSlot<'_>, RpcError> {
         let mut open = self.lock();
         if open.contains_key(&id) {
             return Err(open_already(&id));
@@ -178,10 +178,10 @@ impl Sessions {
             return Err(RpcError::new(RpcError::INVALID_REQUEST, text));
         }
         open.insert(id.clone(), Slot::Opening);
-        Ok(Reserved { sessions: self, id })
+        Ok(ReservedSlot { sessions: self, id })
     }
 
-    fn fill(&self, place: Reserved<'_>, session: &Arc<Session>) {
+    fn fill(&self, place: ReservedSlot<'_>, session: &Arc<Session>) {
         drop(place);
         self.lock().insert(session.id.clone(), Slot::Open(Arc::clone(session)));
     }

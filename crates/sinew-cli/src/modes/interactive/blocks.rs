@@ -9,8 +9,8 @@ use sinew_llm::message::BashExecution;
 use sinew_tools::semantics::OutputView;
 use sinew_tui::theme::{Theme, Token};
 use sinew_tui::{
-    AnsiReader, Attrs, Block, Chord, Color, DiffOptions, Layout, Line, Rendered, Row, Style, WrapMode, patch_counts,
-    patch_lines, wrap,
+    AnsiReader, Attrs, Block, Chord, Color, DiffOptions, Layout, Line, RenderedRows, Row, Style, WrapMode,
+    patch_counts, patch_lines, wrap,
 };
 
 use super::keys::RowKeys;
@@ -229,7 +229,7 @@ impl Block for ToolBlock {
         self.version
     }
 
-    fn render(&mut self, layout: &Layout<'_>, _restart: bool, out: &mut Rendered) {
+    fn render(&mut self, layout: &Layout<'_>, _restart: bool, out: &mut RenderedRows) {
         out.reopen();
         let mut rows = Vec::new();
         self.header(1, layout, &mut rows);

@@ -15,7 +15,7 @@ const MOST: usize = 50;
 
 /// The kind of completion that a text requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Wanted {
+pub(super) enum CompletionKind {
     /// The name of a slash command: the text after the slash.
     Command(String),
     /// A value for a slash command.
@@ -27,7 +27,7 @@ pub(super) enum Wanted {
 /// A request for completions, and the byte offset from which the candidate replaces the text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Request {
-    pub(super) wanted: Wanted,
+    pub(super) wanted: CompletionKind,
     pub(super) from: usize,
 }
 
@@ -54,16 +54,16 @@ pub(super) struct Popup {
 pub(super) fn request(before: &str) -> Option<Request> {
     if let Some(rest) = before.strip_prefix('/') {
         if let Some((command, query)) = rest.split_once(' ') {
-            let wanted = Wanted::Argument { command: command.into(), query: query.into() };
+            let wanted = CompletionKind::Argument { command: command.into(), query: query.into() };
             return (!query.contains('\n')).then_some(Request { wanted, from: before.len() - query.len() });
         }
         // If there are more slashes, it is a path.
         let is_name = !rest.contains(|letter: char| letter == '/' || letter.is_whitespace());
-        return is_name.then(|| Request { wanted: Wanted::Command(rest.into()), from: 0 });
+        return is_name.then(|| Request { wanted: CompletionKind::Command(rest.into()), from: 0 });
     }
     let at = open_mention(before)?;
     let query = before[at + 1..].strip_prefix('"').unwrap_or(&before[at + 1..]);
-    Some(Request { wanted: Wanted::Mention(query.into()), from: at })
+    Some(Request { wanted: CompletionKind::Mention(query.into()), from: at })
 }
 
 /// Returns the offset of the `@` in the word before the cursor; a quoted word may contain blanks.
@@ -176,17 +176,17 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(before: &str, expect: Option<(Wanted, usize)>) {
+    fn check(before: &str, expect: Option<(CompletionKind, usize)>) {
         let expect = expect.map(|(wanted, from)| Request { wanted, from });
         assert_eq!(request(before), expect, "{before:?}");
     }
 
     #[test]
     fn the_text_before_the_cursor_selects_the_completion() {
-        let mention = |query: &str| Wanted::Mention(query.into());
-        check("/", Some((Wanted::Command(String::new()), 0)));
-        check("/mod", Some((Wanted::Command("mod".into()), 0)));
-        check("/model op", Some((Wanted::Argument { command: "model".into(), query: "op".into() }, 7)));
+        let mention = |query: &str| CompletionKind::Mention(query.into());
+        check("/", Some((CompletionKind::Command(String::new()), 0)));
+        check("/mod", Some((CompletionKind::Command("mod".into()), 0)));
+        check("/model op", Some((CompletionKind::Argument { command: "model".into(), query: "op".into() }, 7)));
         check("/etc/host", None);
         check("a /mod", None);
         check("look at @sr", Some((mention("sr"), 8)));

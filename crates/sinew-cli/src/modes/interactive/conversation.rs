@@ -18,13 +18,13 @@ use tokio::runtime::Handle;
 
 use super::choices::{self, Choice, Entries, Topic};
 use super::choosing::{self, ChangedSettings, Target};
-use super::copy::{self, Copied};
+use super::copy::{self, CopyResult};
 use super::history::PromptHistory;
 use super::keys::{self, Bindings};
-use super::leaving::Leaving;
-use super::login::{self, Running};
+use super::leaving::ExitRequest;
+use super::login::{self, RunningLogin};
 use super::mailbox::{Mailbox, Message};
-use super::outgoing::{Door, Outgoing};
+use super::outgoing::{Outgoing, SendState};
 use super::pasting;
 use super::submit::{self, Submission};
 use crate::control::Control;
@@ -56,12 +56,12 @@ pub(super) struct Conversation {
     /// The provider and id of the model to restore after a prompt with another model.
     lent: Option<(String, String)>,
     /// The login in progress.
-    login: Option<Running>,
+    login: Option<RunningLogin>,
     /// The settings that were changed since the start.
     pub(super) changed: ChangedSettings,
     /// The owner of the last copied text, which must live as long as the desktop may paste it.
     clipboard: Option<sinew::clipboard::Clipboard>,
-    pub(super) leaving: Leaving,
+    pub(super) leaving: ExitRequest,
 }
 
 /// The first step of a login.
@@ -75,7 +75,7 @@ pub(super) enum LoginStart {
 }
 
 /// The inputs of a new conversation.
-pub(super) struct Beginning {
+pub(super) struct ConversationInputs {
     pub(super) control: Arc<Control>,
     pub(super) runtime: Handle,
     pub(super) mailbox: Mailbox,
@@ -86,8 +86,8 @@ pub(super) struct Beginning {
 }
 
 impl Conversation {
-    pub(super) fn new(face: Face, beginning: Beginning) -> Conversation {
-        let Beginning { control, runtime, mailbox, keys, history, cwd, outgoing } = beginning;
+    pub(super) fn new(face: Face, beginning: ConversationInputs) -> Conversation {
+        let ConversationInputs { control, runtime, mailbox, keys, history, cwd, outgoing } = beginning;
         Conversation {
             control,
             runtime,
@@ -105,7 +105,7 @@ impl Conversation {
             login: None,
             changed: ChangedSettings::default(),
             clipboard: None,
-            leaving: Leaving::default(),
+            leaving: ExitRequest::default(),
         }
     }
 
@@ -143,7 +143,7 @@ impl Conversation {
             }
             _ => (false, false),
         };
-        if (waits || self.outgoing.door() != Door::Open) && !is_urgent {
+        if (waits || self.outgoing.send_state() != SendState::Ready) && !is_urgent {
             self.outgoing.push(text, delivery);
             return None;
         }
@@ -308,10 +308,10 @@ impl Conversation {
     /// of those.
     pub(super) fn run(&mut self, row: &'static Row, arguments: String) {
         if row.changes_session() {
-            if self.outgoing.door() != Door::Open || self.outgoing.is_on_the_way() {
+            if self.outgoing.send_state() != SendState::Ready || self.outgoing.is_on_the_way() {
                 return self.outgoing.push(format!("/{} {arguments}", row.name), Delivery::Steer);
             }
-            self.outgoing.set_door(Door::Changing);
+            self.outgoing.set_send_state(SendState::Changing);
         }
         if row.verb == Verb::Reload {
             self.read_keys();
@@ -330,7 +330,7 @@ impl Conversation {
     /// Executes an entry of a list, if it is an action of `control`.
     pub(super) fn carry_out(&mut self, choice: Choice) {
         if matches!(choice, Choice::Place(_) | Choice::Branch(_)) {
-            self.outgoing.set_door(Door::Changing);
+            self.outgoing.set_send_state(SendState::Changing);
         }
         let (control, mailbox) = self.handles();
         self.runtime.spawn(choosing::carry_out(control, mailbox, choice));
@@ -362,8 +362,8 @@ impl Conversation {
 
     /// Stores the owner of a copied text. Returns the line about it, whether the line names a file, and the bytes for
     /// the terminal.
-    pub(super) fn copied(&mut self, copied: Copied) -> (String, bool, Option<Vec<u8>>) {
-        let Copied { text, is_file, bytes, clipboard } = copied;
+    pub(super) fn copied(&mut self, copied: CopyResult) -> (String, bool, Option<Vec<u8>>) {
+        let CopyResult { text, is_file, bytes, clipboard } = copied;
         self.clipboard = clipboard;
         (text, is_file, bytes)
     }

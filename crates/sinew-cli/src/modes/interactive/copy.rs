@@ -14,7 +14,7 @@ use crate::control::{Control, ControlError};
 const TERMINAL_LIMIT: usize = 74_994;
 
 /// A completed copy.
-pub(super) struct Copied {
+pub(super) struct CopyResult {
     /// The line about it for the user.
     pub(super) text: String,
     /// True if the line names a file, and should stay visible.
@@ -29,7 +29,7 @@ pub(super) struct Copied {
 ///
 /// # Errors
 /// Returns an error if the conversation has no such part, or if no file can be written.
-pub(super) fn copy(control: &Control, what: &str) -> Result<Copied, ControlError> {
+pub(super) fn copy(control: &Control, what: &str) -> Result<CopyResult, ControlError> {
     let text = match what {
         "all" => conversation(&control.messages()?),
         what => {
@@ -53,13 +53,18 @@ pub(super) fn desktop(control: &Control) -> Option<Clipboard> {
 ///
 /// # Errors
 /// Returns an error if the text is too long for a terminal, and no file can be written.
-pub(super) fn copy_text(control: &Control, text: &str) -> Result<Copied, ControlError> {
+pub(super) fn copy_text(control: &Control, text: &str) -> Result<CopyResult, ControlError> {
     let lines = text.lines().count();
     let size = format!("{lines} {}", if lines == 1 { "line" } else { "lines" });
     if let Some(clipboard) = desktop(control)
         && clipboard.write_text(text).is_ok()
     {
-        return Ok(Copied { text: format!("copied {size}"), is_file: false, bytes: None, clipboard: Some(clipboard) });
+        return Ok(CopyResult {
+            text: format!("copied {size}"),
+            is_file: false,
+            bytes: None,
+            clipboard: Some(clipboard),
+        });
     }
     let has_cursor = control.app.startup.environment.has_cursor();
     if !has_cursor || text.len() > TERMINAL_LIMIT {
@@ -69,10 +74,10 @@ pub(super) fn copy_text(control: &Control, text: &str) -> Result<Copied, Control
         };
         let file = private_file::write(control, "copies", ("copy", "md"), text)?;
         let text = format!("{why}: wrote {size} to {}", file.display());
-        return Ok(Copied { text, is_file: true, bytes: None, clipboard: None });
+        return Ok(CopyResult { text, is_file: true, bytes: None, clipboard: None });
     }
     let bytes = format!("\x1b]52;c;{}\x1b\\", STANDARD.encode(text)).into_bytes();
-    Ok(Copied {
+    Ok(CopyResult {
         text: format!("copied {size} through the terminal"),
         is_file: false,
         bytes: Some(bytes),
@@ -84,7 +89,7 @@ pub(super) fn copy_text(control: &Control, text: &str) -> Result<Copied, Control
 ///
 /// # Errors
 /// Returns an error if the conversation is empty, or if no file can be written.
-pub(super) fn dump(control: &Control) -> Result<Copied, ControlError> {
+pub(super) fn dump(control: &Control) -> Result<CopyResult, ControlError> {
     let messages = control.messages()?;
     if messages.is_empty() {
         return Err("No messages to dump yet.".into());

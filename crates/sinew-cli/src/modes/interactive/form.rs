@@ -22,7 +22,7 @@ pub(super) struct Form<T> {
 
 /// The effect of a key in a form.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Filled {
+pub(super) enum FormEffect {
     Stays,
     Closed,
     Done(String),
@@ -79,17 +79,17 @@ impl<T> Form<T> {
     }
 
     /// Handles a key.
-    pub(super) fn key(&mut self, press: Press<'_>) -> Filled {
+    pub(super) fn key(&mut self, press: Press<'_>) -> FormEffect {
         let list = press.list();
         let Some(editor) = &mut self.editor else {
-            return if list == Some(ListAction::Cancel) { Filled::Closed } else { Filled::Stays };
+            return if list == Some(ListAction::Cancel) { FormEffect::Closed } else { FormEffect::Stays };
         };
         match list {
-            Some(ListAction::Cancel) => return Filled::Closed,
-            Some(ListAction::Confirm) => return Filled::Done(editor.text()),
+            Some(ListAction::Cancel) => return FormEffect::Closed,
+            Some(ListAction::Confirm) => return FormEffect::Done(editor.text()),
             _ => press.write(editor),
         }
-        Filled::Stays
+        FormEffect::Stays
     }
 
     /// Inserts a pasted text; its line ends become blanks.
@@ -138,7 +138,7 @@ mod tests {
         let (rows, (row, column)) = form.rows(40, 10, &Theme::default());
         assert!(rows.iter().all(|row| !row.text().contains("secret")), "{rows:?}");
         assert_eq!((rows[row].text(), column), ("› ••••••••••", 12));
-        assert_eq!(form.key(panel_press("enter", "")), Filled::Done("sk-secretx".into()));
+        assert_eq!(form.key(panel_press("enter", "")), FormEffect::Done("sk-secretx".into()));
     }
 
     #[test]
@@ -166,10 +166,10 @@ mod tests {
     #[test]
     fn escape_closes_a_form_and_a_waiting_form_ignores_text() {
         let mut form = Form::new("Wait", Vec::new(), ()).waiting();
-        assert_eq!(form.key(panel_press("enter", "")), Filled::Stays);
-        assert_eq!(form.key(panel_press("escape", "")), Filled::Closed);
+        assert_eq!(form.key(panel_press("enter", "")), FormEffect::Stays);
+        assert_eq!(form.key(panel_press("escape", "")), FormEffect::Closed);
         let mut form = Form::new("Value", Vec::new(), ()).with_text("12");
         form.key(panel_press("backspace", ""));
-        assert_eq!(form.key(panel_press("enter", "")), Filled::Done("1".into()));
+        assert_eq!(form.key(panel_press("enter", "")), FormEffect::Done("1".into()));
     }
 }

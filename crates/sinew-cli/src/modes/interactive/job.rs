@@ -7,7 +7,7 @@ use std::os::fd::AsRawFd;
 
 use crate::control::Control;
 use crate::output;
-use crate::signals::Ending;
+use crate::signals::EndSignal;
 
 /// The interval in milliseconds at which the owner of the terminal is checked, and the number of checks.
 const LOOKS: (i64, u32) = (10, 200);
@@ -94,7 +94,7 @@ pub(super) fn say_behind(control: &Control) {
 }
 
 /// Waits until the run is over, and notifies the terminal if it still exists. A signal ends the run.
-pub(super) async fn see_to_its_end(control: &Control, ending: &Ending, bytes: &[u8]) -> Option<u8> {
+pub(super) async fn see_to_its_end(control: &Control, ending: &EndSignal, bytes: &[u8]) -> Option<u8> {
     let open = control.session();
     tokio::select! {
         () = open.agent.idled() => {}

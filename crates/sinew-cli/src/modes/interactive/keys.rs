@@ -16,8 +16,8 @@ mod table;
 
 use sinew_tui::{Chord, EditAction, Editor, ThoughtBlock, ViewAction};
 
-pub(super) use bindings::{Bindings, FILE, Meaning, Place};
-pub(super) use run::{RunAction, Situation, run_action};
+pub(super) use bindings::{Bindings, EditorState, FILE, Meaning};
+pub(super) use run::{RunAction, RunKeyContext, run_action};
 pub(super) use table::Context;
 
 /// The action of a key.

@@ -4,34 +4,34 @@ use std::path::PathBuf;
 
 /// How the user left.
 #[derive(Debug)]
-pub(crate) struct Left {
+pub(crate) struct ExitOutcome {
     pub(crate) code: u8,
-    pub(crate) moved: Option<Moved>,
+    pub(crate) moved: Option<SessionMove>,
     /// If the run continues without the terminal, the bytes that notify the terminal of its end.
     pub(super) behind: Option<Vec<u8>>,
 }
 
 /// A session that continues in another directory.
 #[derive(Debug)]
-pub(crate) struct Moved {
+pub(crate) struct SessionMove {
     pub(crate) folder: PathBuf,
     pub(crate) session: PathBuf,
 }
 
 /// The requested exit, while the interactive mode is still running.
 #[derive(Debug, Default)]
-pub(super) struct Leaving {
+pub(super) struct ExitRequest {
     /// The exit code; `None` if no exit was requested.
     pub(super) code: Option<u8>,
     /// True if the run continues without the terminal after the exit.
     pub(super) goes_behind: bool,
     /// The session that continues in another directory after the exit.
-    pub(super) moved: Option<Moved>,
+    pub(super) moved: Option<SessionMove>,
 }
 
-impl Left {
+impl ExitOutcome {
     /// Creates an exit with this code.
-    pub(super) fn with(code: u8) -> Left {
-        Left { code, moved: None, behind: None }
+    pub(super) fn with(code: u8) -> ExitOutcome {
+        ExitOutcome { code, moved: None, behind: None }
     }
 }

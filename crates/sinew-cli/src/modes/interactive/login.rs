@@ -13,18 +13,18 @@ use crate::commands::login::checked_key;
 use crate::control::{Control, ControlError};
 
 /// A login in progress; dropping it cancels the login.
-pub(super) struct Running {
+pub(super) struct RunningLogin {
     task: JoinHandle<()>,
     pasted: Option<oneshot::Sender<String>>,
 }
 
-impl Drop for Running {
+impl Drop for RunningLogin {
     fn drop(&mut self) {
         self.task.abort();
     }
 }
 
-impl Running {
+impl RunningLogin {
     /// Passes the URL at which the browser ended to the login.
     pub(super) fn paste(&mut self, address: String) {
         if let Some(pasted) = self.pasted.take() {
@@ -35,13 +35,13 @@ impl Running {
 }
 
 /// Begins a login at a provider that supports it.
-pub(super) fn begin(control: Arc<Control>, mailbox: Mailbox, runtime: &Handle, entry: ProviderEntry) -> Running {
+pub(super) fn begin(control: Arc<Control>, mailbox: Mailbox, runtime: &Handle, entry: ProviderEntry) -> RunningLogin {
     let (send, pasted) = oneshot::channel();
     let task = runtime.spawn(async move {
         let result = log_in(&control, &mailbox, &entry, pasted).await.map_err(|error| error.message);
         mailbox.send(Message::LoggedIn { provider: entry.id, result });
     });
-    Running { task, pasted: Some(send) }
+    RunningLogin { task, pasted: Some(send) }
 }
 
 async fn log_in(

@@ -11,16 +11,16 @@ use sinew_agent::event::Event;
 use sinew_llm::message::{AgentMessage, BashExecution};
 use sinew_tools::tool::ToolOutput;
 use sinew_tools::{Approval, ApprovalRequest, FileChange, Question};
-use sinew_tui::{BlockId, Passages, Search, Spot, Viewer};
+use sinew_tui::{BlockId, Passages, Search, ViewPosition, Viewer};
 use tokio::sync::oneshot;
 
 use super::choices::{Choice, Entries, Topic};
 use super::complete::Candidate;
-use super::copy::Copied;
+use super::copy::CopyResult;
 use super::keys::Bindings;
-use super::leaving::Moved;
+use super::leaving::SessionMove;
 use super::pasting::Clip;
-use super::pictures::Prepared;
+use super::pictures::PreparedPicture;
 use super::status::Facts;
 use super::tree::TreeFilter;
 use crate::control::Control;
@@ -68,7 +68,7 @@ pub(super) enum Message {
     /// The conversation of a subagent for the view that shows it, or for a new view.
     SubagentPassages { id: String, passages: Arc<dyn Passages>, is_over: bool },
     /// A search in that view has ended.
-    Searched(Box<Searched>),
+    Searched(Box<SearchResult>),
     /// Another session, or another entry of it, is current. Contains the text of the divider on the screen.
     SessionChanged(String),
     /// A text to continue with in the editor.
@@ -95,13 +95,13 @@ pub(super) enum Message {
     /// The output line of the status command, or the reason why it failed.
     Status(Result<String, String>),
     /// A session to show.
-    Shown(Box<Shown>),
+    Shown(Box<SessionTail>),
     /// The content of the clipboard, or the reason why it was not read.
     Clipboard(Result<Clip, String>),
     /// A picture for its block, prepared for the terminal; `None` if it cannot be shown.
-    Picture(BlockId, Option<Prepared>),
+    Picture(BlockId, Option<PreparedPicture>),
     /// A text was copied.
-    Copied(Copied),
+    Copied(CopyResult),
     /// A program that used the terminal has ended.
     ProgramEnded(io::Result<ExitStatus>),
     /// The user's key bindings were read again.
@@ -109,7 +109,7 @@ pub(super) enum Message {
     /// The size of the terminal changed.
     Resized,
     /// The session continues in another directory, so this interactive mode ends.
-    Moved(Moved),
+    Moved(SessionMove),
     /// The program should exit with this code.
     End(u8),
 }
@@ -123,7 +123,7 @@ pub(super) enum LoginStep {
 }
 
 /// The end of a session for the screen, its draft, and the prompts of its directory, oldest first.
-pub(super) struct Shown {
+pub(super) struct SessionTail {
     pub(super) divider: Option<String>,
     /// The number of omitted messages.
     pub(super) older: usize,
@@ -134,9 +134,9 @@ pub(super) struct Shown {
 }
 
 /// The result of a search in a view, and whether it is still needed.
-pub(super) struct Searched {
+pub(super) struct SearchResult {
     pub(super) search: Search,
-    pub(super) spot: Option<Spot>,
+    pub(super) spot: Option<ViewPosition>,
     pub(super) goes_on: Arc<AtomicBool>,
 }
 

@@ -101,11 +101,11 @@ use crate::log::Timing;
 use crate::output;
 use crate::sessions;
 use crate::settings::{Tui, TuiMode};
-use crate::signals::Ending;
+use crate::signals::EndSignal;
 use crate::startup::Startup;
 use characters::CharacterProbe;
 use keys::Bindings;
-pub(crate) use leaving::Left;
+pub(crate) use leaving::ExitOutcome;
 use mailbox::{Mailbox, Message};
 
 /// Runs the interactive mode until the user exits.
@@ -115,9 +115,9 @@ use mailbox::{Mailbox, Message};
 pub(crate) async fn run(
     mut startup: Startup,
     mut warnings: Vec<String>,
-    ending: &Ending,
+    ending: &EndSignal,
     timing: &mut Timing,
-) -> Result<Left, Failure> {
+) -> Result<ExitOutcome, Failure> {
     let no_terminal = |error: io::Error| Failure::failed(format!("failed to open the terminal: {error}"));
     let resumed = sessions::settle(&mut startup)?;
     let (mailbox, inbox) = mailbox::open().map_err(no_terminal)?;
@@ -141,7 +141,7 @@ pub(crate) async fn run(
         first: (!words.is_empty()).then(|| words.join(" ")),
         resumed,
         rows: startup.settings.tui.resume_rows,
-        looks: transcript::Looks {
+        looks: transcript::DisplayOptions {
             hides_thoughts: startup.settings.hide_thinking_block,
             unfolds: false,
             pictures: None,
@@ -210,9 +210,9 @@ pub(crate) async fn run(
         Ok(Ok(Err(error))) => return Err(no_terminal(error)),
         Ok(Err(panic)) => {
             output::tell(&format!("Error: the screen failed: {}", last.unwrap_or_else(|| text_of(&*panic))));
-            Left::with(1)
+            ExitOutcome::with(1)
         }
-        Err(_) => Left::with(1),
+        Err(_) => ExitOutcome::with(1),
     };
     if let (Some(control), Some(bytes)) = (&control, &left.behind) {
         left.code = job::see_to_its_end(control, ending, bytes).await.unwrap_or(left.code);
@@ -224,7 +224,7 @@ pub(crate) async fn run(
 }
 
 /// Stops all work, saves the session, and prints how to continue it.
-async fn finish(control: &Control, left: &Left) {
+async fn finish(control: &Control, left: &ExitOutcome) {
     let open = control.session();
     let quiet = async {
         control.quiet(&open).await;
@@ -273,7 +273,7 @@ impl View for EventForwarder {
 }
 
 /// Converts signals to messages: a new size, continuing after a stop, the end of the program.
-fn watch_signals(mailbox: Mailbox, ending: Ending) -> Vec<JoinHandle<()>> {
+fn watch_signals(mailbox: Mailbox, ending: EndSignal) -> Vec<JoinHandle<()>> {
     use tokio::signal::unix::{SignalKind, signal};
     let to_end = mailbox.clone();
     let mut tasks = vec![tokio::spawn(async move { to_end.send(Message::End(ending.heard().await)) })];
@@ -310,7 +310,7 @@ impl Face {
         if plain || asked { Face::Linear { plain, pace: settings.tui.linear.stream } } else { Face::Screen }
     }
 
-    fn run(self, parts: ui::Parts) -> io::Result<Left> {
+    fn run(self, parts: ui::Parts) -> io::Result<ExitOutcome> {
         match self {
             Face::Screen => ui::run(parts),
             Face::Linear { plain, pace } => linear::run(parts, plain, pace),

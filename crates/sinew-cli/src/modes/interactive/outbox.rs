@@ -46,12 +46,12 @@ mod tests {
 
     /// Accepts one byte per write, and refuses every third write for now.
     #[derive(Default)]
-    struct Slow {
+    struct SlowWriter {
         taken: Vec<u8>,
         writes: usize,
     }
 
-    impl Write for Slow {
+    impl Write for SlowWriter {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
             self.writes += 1;
             match self.writes % 3 {
@@ -71,7 +71,7 @@ mod tests {
 
     #[test]
     fn sends_all_bytes_in_order_to_a_slow_terminal() {
-        let (mut outbox, mut terminal) = (Outbox::default(), Slow::default());
+        let (mut outbox, mut terminal) = (Outbox::default(), SlowWriter::default());
         let mut expect = Vec::new();
         for frame in 0..50_u8 {
             let bytes: Vec<u8> = (0..frame).map(|byte| byte ^ frame).collect();

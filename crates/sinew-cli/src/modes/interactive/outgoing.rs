@@ -9,8 +9,8 @@ use super::blocks::DIM;
 
 /// Whether texts may be sent to the session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Door {
-    Open,
+pub(super) enum SendState {
+    Ready,
     /// A command is running that may change the current session.
     Changing,
     /// The session is being loaded.
@@ -19,7 +19,7 @@ pub(super) enum Door {
 
 /// The state of a text.
 #[derive(Debug)]
-enum Place {
+enum MessageState {
     /// Waits to be sent.
     Waits,
     /// Is being processed for the agent; the token cancels that.
@@ -29,15 +29,15 @@ enum Place {
 }
 
 #[derive(Debug)]
-struct Sent {
+struct OutgoingMessage {
     number: u64,
     text: String,
     delivery: Delivery,
-    place: Place,
+    state: MessageState,
 }
 
 /// A prompt that is being sent to the agent.
-pub(super) struct Given {
+pub(super) struct PendingPrompt {
     pub(super) number: u64,
     pub(super) text: String,
     pub(super) delivery: Delivery,
@@ -48,30 +48,30 @@ pub(super) struct Given {
 /// All outgoing texts, oldest first. Only one prompt is sent at a time, so that they arrive in order.
 #[derive(Debug)]
 pub(super) struct Outgoing {
-    door: Door,
+    send_state: SendState,
     next: u64,
-    texts: Vec<Sent>,
+    texts: Vec<OutgoingMessage>,
     /// True if the user interrupted while a prompt was being sent: a run that it has begun is aborted too.
     is_interrupted: bool,
 }
 
 impl Outgoing {
-    pub(super) fn new(door: Door) -> Outgoing {
-        Outgoing { door, next: 0, texts: Vec::new(), is_interrupted: false }
+    pub(super) fn new(send_state: SendState) -> Outgoing {
+        Outgoing { send_state, next: 0, texts: Vec::new(), is_interrupted: false }
     }
 
-    pub(super) fn door(&self) -> Door {
-        self.door
+    pub(super) fn send_state(&self) -> SendState {
+        self.send_state
     }
 
-    pub(super) fn set_door(&mut self, door: Door) {
-        self.door = door;
+    pub(super) fn set_send_state(&mut self, send_state: SendState) {
+        self.send_state = send_state;
     }
 
     /// Records that a command that may change the session has ended. If it did, the new session is being loaded.
     pub(super) fn end_change(&mut self) {
-        if self.door == Door::Changing {
-            self.door = Door::Open;
+        if self.send_state == SendState::Changing {
+            self.send_state = SendState::Ready;
         }
     }
 
@@ -81,7 +81,7 @@ impl Outgoing {
 
     /// Returns true if a prompt is being sent.
     pub(super) fn is_on_the_way(&self) -> bool {
-        self.texts.iter().any(|sent| matches!(sent.place, Place::Given(_)))
+        self.texts.iter().any(|sent| matches!(sent.state, MessageState::Given(_)))
     }
 
     /// Returns the texts with their delivery.
@@ -91,38 +91,38 @@ impl Outgoing {
 
     /// Appends a text.
     pub(super) fn push(&mut self, text: String, delivery: Delivery) {
-        self.texts.push(Sent { number: self.next, text, delivery, place: Place::Waits });
+        self.texts.push(OutgoingMessage { number: self.next, text, delivery, state: MessageState::Waits });
         self.next += 1;
     }
 
     /// Returns the first waiting text, if it may be sent. A prompt is kept until the agent has accepted it: see
     /// [`Outgoing::give`].
     pub(super) fn first(&self) -> Option<&str> {
-        let is_free = self.door == Door::Open && !self.is_on_the_way();
-        let mut waiting = self.texts.iter().filter(|sent| matches!(sent.place, Place::Waits));
+        let is_free = self.send_state == SendState::Ready && !self.is_on_the_way();
+        let mut waiting = self.texts.iter().filter(|sent| matches!(sent.state, MessageState::Waits));
         is_free.then(|| waiting.next().map(|sent| sent.text.as_str())).flatten()
     }
 
     /// Removes the first waiting text.
     pub(super) fn take_first(&mut self) -> Option<(String, Delivery)> {
-        let at = self.texts.iter().position(|sent| matches!(sent.place, Place::Waits))?;
+        let at = self.texts.iter().position(|sent| matches!(sent.state, MessageState::Waits))?;
         let sent = self.texts.remove(at);
         Some((sent.text, sent.delivery))
     }
 
     /// Starts to send the first waiting text.
-    pub(super) fn give(&mut self) -> Option<Given> {
-        let sent = self.texts.iter_mut().find(|sent| matches!(sent.place, Place::Waits))?;
+    pub(super) fn give(&mut self) -> Option<PendingPrompt> {
+        let sent = self.texts.iter_mut().find(|sent| matches!(sent.state, MessageState::Waits))?;
         let back = CancellationToken::new();
-        sent.place = Place::Given(back.clone());
-        Some(Given { number: sent.number, text: sent.text.trim().to_string(), delivery: sent.delivery, back })
+        sent.state = MessageState::Given(back.clone());
+        Some(PendingPrompt { number: sent.number, text: sent.text.trim().to_string(), delivery: sent.delivery, back })
     }
 
     /// Records that the agent accepted a prompt: into a queue, which shows it, or for a run that has begun. Returns
     /// true if the user has interrupted it.
     pub(super) fn accepted(&mut self, number: u64, runs: bool) -> bool {
         match self.texts.iter_mut().find(|sent| sent.number == number) {
-            Some(sent) if runs => sent.place = Place::Runs,
+            Some(sent) if runs => sent.state = MessageState::Runs,
             _ => drop(self.remove(number)),
         }
         std::mem::take(&mut self.is_interrupted)
@@ -135,7 +135,7 @@ impl Outgoing {
 
     /// Removes the prompt of the run that has begun, because it is now in the conversation.
     pub(super) fn began(&mut self) {
-        self.texts.retain(|sent| !matches!(sent.place, Place::Runs));
+        self.texts.retain(|sent| !matches!(sent.state, MessageState::Runs));
     }
 
     /// Removes a text, if it is present.
@@ -148,10 +148,10 @@ impl Outgoing {
     /// later unless the agent has accepted it; returns true if there is one, and the caller then finishes the interrupt
     /// when it ends.
     pub(super) fn take_back(&mut self) -> (Vec<String>, bool) {
-        let waiting = self.texts.extract_if(.., |sent| matches!(sent.place, Place::Waits)).map(|sent| sent.text);
+        let waiting = self.texts.extract_if(.., |sent| matches!(sent.state, MessageState::Waits)).map(|sent| sent.text);
         let waiting = waiting.collect();
         for sent in &self.texts {
-            if let Place::Given(back) = &sent.place {
+            if let MessageState::Given(back) = &sent.state {
                 back.cancel();
                 self.is_interrupted = true;
             }
@@ -161,7 +161,7 @@ impl Outgoing {
 
     /// Removes the newest text and returns it, if it is waiting.
     pub(super) fn take_newest(&mut self) -> Option<String> {
-        self.texts.pop_if(|sent| matches!(sent.place, Place::Waits)).map(|sent| sent.text)
+        self.texts.pop_if(|sent| matches!(sent.state, MessageState::Waits)).map(|sent| sent.text)
     }
 
     /// Lays out the texts that wait for the model, in a queue of the agent or here: their delivery and their first
@@ -197,12 +197,12 @@ mod tests {
 
     #[test]
     fn a_text_stays_queued_until_the_conversation_has_it() {
-        let mut outgoing = Outgoing::new(Door::Reading);
+        let mut outgoing = Outgoing::new(SendState::Reading);
         for text in ["one", "two", "three"] {
             outgoing.push(text.into(), Delivery::Steer);
         }
         assert_eq!(outgoing.first(), None, "the session is being read");
-        outgoing.set_door(Door::Open);
+        outgoing.set_send_state(SendState::Ready);
         assert_eq!(outgoing.first(), Some("one"));
         let one = outgoing.give().unwrap();
         assert_eq!((one.text.as_str(), outgoing.first()), ("one", None), "one at a time");
@@ -224,7 +224,7 @@ mod tests {
 
     #[test]
     fn an_interrupt_too_late_for_a_prompt_ends_its_run() {
-        let mut outgoing = Outgoing::new(Door::Open);
+        let mut outgoing = Outgoing::new(SendState::Ready);
         outgoing.push("late".into(), Delivery::Steer);
         let late = outgoing.give().unwrap();
         assert_eq!(outgoing.take_back(), (Vec::new(), true));

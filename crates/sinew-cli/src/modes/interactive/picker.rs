@@ -38,7 +38,7 @@ pub(super) struct Picker<T> {
 
 /// The effect of a key in a picker.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Picked<T> {
+pub(super) enum PickerEffect<T> {
     /// Nothing changed.
     Nothing,
     /// Another entry is selected.
@@ -103,11 +103,11 @@ impl<T: Clone> Picker<T> {
     }
 
     /// Handles a key.
-    pub(super) fn key(&mut self, press: Press<'_>) -> Picked<T> {
+    pub(super) fn key(&mut self, press: Press<'_>) -> PickerEffect<T> {
         let before = self.list.chosen();
         match (press, press.list()) {
-            (_, Some(ListAction::Cancel)) => return Picked::Closed,
-            (_, Some(ListAction::Confirm)) => return self.marked().map_or(Picked::Nothing, Picked::Taken),
+            (_, Some(ListAction::Cancel)) => return PickerEffect::Closed,
+            (_, Some(ListAction::Confirm)) => return self.marked().map_or(PickerEffect::Nothing, PickerEffect::Taken),
             (_, Some(ListAction::Up)) => self.list.step(-1),
             (_, Some(ListAction::Down)) => self.list.step(1),
             (_, Some(ListAction::PageUp)) => self.list.step(-PAGE),
@@ -121,11 +121,11 @@ impl<T: Clone> Picker<T> {
             }
             (Press::Action(Action::Edit(EditAction::KillToLineStart)), _) => self.list.set_filter(""),
             (Press::Action(action), _) => {
-                return self.marked().map_or(Picked::Nothing, |marked| Picked::Other(action, marked));
+                return self.marked().map_or(PickerEffect::Nothing, |marked| PickerEffect::Other(action, marked));
             }
             (Press::Text(text), _) => self.type_text(text),
         }
-        if self.list.chosen() == before { Picked::Nothing } else { Picked::Moved }
+        if self.list.chosen() == before { PickerEffect::Nothing } else { PickerEffect::Moved }
     }
 
     /// Appends a text to the filter.
@@ -170,9 +170,9 @@ mod tests {
     }
 
     #[track_caller]
-    fn check(keys: &[(&str, &str)], expect: Picked<u8>) {
+    fn check(keys: &[(&str, &str)], expect: PickerEffect<u8>) {
         let mut picker = fruit();
-        let mut effect = Picked::Nothing;
+        let mut effect = PickerEffect::Nothing;
         for (key, text) in keys {
             effect = picker.key(panel_press(key, text));
         }
@@ -181,15 +181,15 @@ mod tests {
 
     #[test]
     fn arrows_move_and_typing_filters() {
-        check(&[("enter", "")], Picked::Taken(1));
-        check(&[("down", ""), ("down", ""), ("down", ""), ("enter", "")], Picked::Taken(3));
-        check(&[("end", ""), ("up", ""), ("enter", "")], Picked::Taken(2));
-        check(&[("end", ""), ("home", ""), ("enter", "")], Picked::Taken(1));
-        check(&[("n", "n"), ("enter", "")], Picked::Taken(2));
-        check(&[("x", "x"), ("enter", "")], Picked::Nothing);
-        check(&[("x", "x"), ("backspace", ""), ("enter", "")], Picked::Taken(1));
-        check(&[("c", "c"), ("h", "h"), ("ctrl+s", "")], Picked::Other(Action::List(ListAction::Keep), 3));
-        check(&[("escape", "")], Picked::Closed);
+        check(&[("enter", "")], PickerEffect::Taken(1));
+        check(&[("down", ""), ("down", ""), ("down", ""), ("enter", "")], PickerEffect::Taken(3));
+        check(&[("end", ""), ("up", ""), ("enter", "")], PickerEffect::Taken(2));
+        check(&[("end", ""), ("home", ""), ("enter", "")], PickerEffect::Taken(1));
+        check(&[("n", "n"), ("enter", "")], PickerEffect::Taken(2));
+        check(&[("x", "x"), ("enter", "")], PickerEffect::Nothing);
+        check(&[("x", "x"), ("backspace", ""), ("enter", "")], PickerEffect::Taken(1));
+        check(&[("c", "c"), ("h", "h"), ("ctrl+s", "")], PickerEffect::Other(Action::List(ListAction::Keep), 3));
+        check(&[("escape", "")], PickerEffect::Closed);
     }
 
     #[test]

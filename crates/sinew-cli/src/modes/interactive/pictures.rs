@@ -16,7 +16,7 @@ use sinew::base::CancelToken;
 use sinew::image::terminal::{iterm2_row, placeholder};
 use sinew::image::{ImageFormat, Picture, SamplingFilter, SourceFormat, decode, probe};
 use sinew_llm::message::ImageBlock;
-use sinew_tui::{Block, Color, Layout, Line, Rendered, Row, Size, Style};
+use sinew_tui::{Block, Color, Layout, Line, RenderedRows, Row, Size, Style};
 
 use super::blocks::DIM;
 
@@ -90,7 +90,7 @@ impl Space {
 
 /// The cells of an image that the terminal has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Placed {
+pub(super) struct PicturePlacement {
     pub(super) id: u32,
     pub(super) columns: usize,
     pub(super) rows: usize,
@@ -98,9 +98,9 @@ pub(super) struct Placed {
 
 /// An image in the form for the terminal: a PNG file, or the sequences of its rows.
 #[derive(Debug)]
-pub(super) struct Prepared {
+pub(super) struct PreparedPicture {
     pub(super) png: Vec<u8>,
-    pub(super) placed: Placed,
+    pub(super) placed: PicturePlacement,
     pub(super) rows: Vec<Arc<str>>,
 }
 
@@ -121,7 +121,7 @@ pub(super) fn caption(image: &ImageBlock) -> String {
 ///
 /// # Errors
 /// Returns an error if the image cannot be decoded.
-pub(super) fn prepare(image: &ImageBlock, space: Space, drawing: Drawing) -> Result<Prepared, String> {
+pub(super) fn prepare(image: &ImageBlock, space: Space, drawing: Drawing) -> Result<PreparedPicture, String> {
     let never = CancelToken::never();
     let bytes = STANDARD.decode(&image.data).map_err(|error| error.to_string())?;
     let picture = decode(&bytes, &never).map_err(|error| error.to_string())?;
@@ -155,7 +155,7 @@ pub(super) fn prepare(image: &ImageBlock, space: Space, drawing: Drawing) -> Res
     image.data.hash(&mut hasher);
     // Zero is not a valid id.
     let id = 1 + u32::try_from(hasher.finish() % u64::from(placeholder::MAX_ID - 1)).unwrap_or_default();
-    Ok(Prepared { png, placed: Placed { id, columns, rows }, rows: drawn })
+    Ok(PreparedPicture { png, placed: PicturePlacement { id, columns, rows }, rows: drawn })
 }
 
 /// Splits an image into rows, each padded to this size with transparent pixels.
@@ -174,7 +174,7 @@ pub(super) struct PictureBlock {
     caption: String,
     /// The image, until it is removed to be prepared.
     image: Option<ImageBlock>,
-    placed: Option<Placed>,
+    placed: Option<PicturePlacement>,
     /// The sequences of its rows, if it is drawn row by row.
     rows: Vec<Arc<str>>,
     is_done: bool,
@@ -192,7 +192,7 @@ impl PictureBlock {
     }
 
     /// Completes the block: shows the image if the terminal has it or can draw it with these sequences.
-    pub(super) fn finish(&mut self, placed: Option<Placed>, rows: Vec<Arc<str>>) {
+    pub(super) fn finish(&mut self, placed: Option<PicturePlacement>, rows: Vec<Arc<str>>) {
         (self.placed, self.rows, self.is_done) = (placed, rows, true);
         self.version += 1;
     }
@@ -203,16 +203,16 @@ impl Block for PictureBlock {
         self.version
     }
 
-    fn render(&mut self, layout: &Layout<'_>, _restart: bool, out: &mut Rendered) {
+    fn render(&mut self, layout: &Layout<'_>, _restart: bool, out: &mut RenderedRows) {
         out.reopen();
         let mut caption = Line::styled(&self.caption, DIM).into_row(layout.width);
         caption.line = 1;
         out.extend([caption]);
-        if let (Some(Placed { columns, .. }), false) = (self.placed, self.rows.is_empty()) {
+        if let (Some(PicturePlacement { columns, .. }), false) = (self.placed, self.rows.is_empty()) {
             // On a narrower screen only the line is shown, because drawn rows cannot be cut.
             let rows = self.rows.iter().filter(|_| columns < layout.width);
             out.extend((2..).zip(rows).map(|(number, row)| Row::drawn(columns, number, Arc::clone(row))));
-        } else if let Some(Placed { id, columns, rows }) = self.placed {
+        } else if let Some(PicturePlacement { id, columns, rows }) = self.placed {
             let [red, green, blue] = placeholder::color(id);
             let style = Style::fg(Color::Rgb(red, green, blue));
             // On a narrower screen the right part is omitted.
@@ -259,12 +259,13 @@ mod tests {
             (3_200, 3_200, (20, 10), (160, 160)),
             (9_000, 1, (40, 1), (320, 1)),
         ] {
-            let Prepared { png, placed, rows } =
+            let PreparedPicture { png, placed, rows } =
                 prepare(&image(width, height, ImageFormat::Png), space, Drawing::Cells).unwrap();
             assert_eq!((placed.columns, placed.rows), cells, "{width}×{height}");
             assert_eq!((probe(&png).unwrap().upright_size(), rows.len()), (pixels, 0), "{width}×{height}");
             // When drawn row by row, each row is padded.
-            let Prepared { rows, .. } = prepare(&image(width, height, ImageFormat::Png), space, Drawing::Rows).unwrap();
+            let PreparedPicture { rows, .. } =
+                prepare(&image(width, height, ImageFormat::Png), space, Drawing::Rows).unwrap();
             assert_eq!(rows.len(), cells.1);
             for row in rows {
                 let (options, data) = row.strip_suffix("\x1b\\").unwrap().split_once(':').unwrap();
@@ -325,7 +326,7 @@ mod tests {
         screen
             .block::<PictureBlock>(block)
             .unwrap()
-            .finish(Some(Placed { id: 0x01_02_03, columns: 30, rows: 2 }), Vec::new());
+            .finish(Some(PicturePlacement { id: 0x01_02_03, columns: 30, rows: 2 }), Vec::new());
         let bytes = String::from_utf8(screen.paint().bytes).unwrap();
         assert!(bytes.contains("38;2;1;2;3"), "{bytes:?}");
         let widths: Vec<usize> = screen.shown_rows().map(Row::width).filter(|width| *width > 0).collect();

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use sinew_agent::mcp::semantics_of;
 use sinew_tools::semantics::OutputView;
-use sinew_tui::{AnsiReader, Block, Layout, Line, Rendered, Row, WrapMode, wrap};
+use sinew_tui::{AnsiReader, Block, Layout, Line, RenderedRows, Row, WrapMode, wrap};
 
 use super::blocks::{BOLD, DIM, DONE, State, subject};
 
@@ -120,7 +120,7 @@ impl Block for ReadBlock {
         self.version
     }
 
-    fn render(&mut self, layout: &Layout<'_>, _restart: bool, out: &mut Rendered) {
+    fn render(&mut self, layout: &Layout<'_>, _restart: bool, out: &mut RenderedRows) {
         out.reopen();
         let mut rows = vec![self.header(layout)];
         self.body(layout, &mut rows);

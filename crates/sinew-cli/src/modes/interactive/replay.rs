@@ -11,10 +11,10 @@ use super::pictures::{PictureBlock, caption};
 use super::reads::ReadBlock;
 use sinew_tools::semantics::diff_of;
 
-use super::transcript::{Looks, begin_tool, end_reads, end_tool, ending, line, show_result_pictures, text_of};
+use super::transcript::{DisplayOptions, begin_tool, end_reads, end_tool, ending, line, show_result_pictures, text_of};
 
 /// Shows the messages of a resumed session; returns the blocks of images that must be prepared.
-pub(super) fn show_messages(screen: &mut Screen, messages: &[AgentMessage], looks: Looks) -> Vec<BlockId> {
+pub(super) fn show_messages(screen: &mut Screen, messages: &[AgentMessage], looks: DisplayOptions) -> Vec<BlockId> {
     let results = messages.iter().filter_map(|message| match message {
         AgentMessage::ToolResult(result) => Some((result.tool_call_id.as_str(), &**result)),
         _ => None,
@@ -27,7 +27,7 @@ pub(super) fn show_messages(screen: &mut Screen, messages: &[AgentMessage], look
 
 /// Converts messages for the screen.
 pub(super) struct Replay<'a> {
-    looks: Looks,
+    looks: DisplayOptions,
     /// The results of calls, by their ids.
     results: HashMap<&'a str, &'a ToolResultMessage>,
     /// True if the last block is a tool.
@@ -37,7 +37,7 @@ pub(super) struct Replay<'a> {
 }
 
 impl Replay<'_> {
-    pub(super) fn new(looks: Looks) -> Self {
+    pub(super) fn new(looks: DisplayOptions) -> Self {
         Replay { looks, results: HashMap::new(), follows_tool: false, pictures: Vec::new() }
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use parking_lot::{Mutex, MutexGuard};
 use sinew_session::{EntryPlace, Session, may_have_word};
-use sinew_tui::{Passage, Passages, Wanted};
+use sinew_tui::{Passage, Passages, SearchTarget};
 
 use super::conversation_text::ConversationText;
 use crate::app::OpenSession;
@@ -77,7 +77,7 @@ impl SessionPassages {
     /// Returns the index of the newest passage with a prompt.
     pub(super) fn newest_prompt(&self) -> usize {
         let mut range = 0..self.count();
-        while let Some(at) = self.candidate(range.clone(), &Wanted::Prompt, false) {
+        while let Some(at) = self.candidate(range.clone(), &SearchTarget::Prompt, false) {
             if self.read(at).is_prompt {
                 return at;
             }
@@ -107,12 +107,12 @@ impl Passages for SessionPassages {
         }
     }
 
-    fn candidate(&self, range: Range<usize>, wanted: &Wanted, forward: bool) -> Option<usize> {
+    fn candidate(&self, range: Range<usize>, wanted: &SearchTarget, forward: bool) -> Option<usize> {
         let words = match wanted {
             // Prompts have this role, and the quoted word rarely occurs in other messages.
-            Wanted::Prompt => vec!["\"user\""],
+            SearchTarget::Prompt => vec!["\"user\""],
             // The characters between the words may be escaped in the file.
-            Wanted::Text(text) => text.split(|letter: char| !letter.is_ascii_alphanumeric()).collect(),
+            SearchTarget::Text(text) => text.split(|letter: char| !letter.is_ascii_alphanumeric()).collect(),
         };
         let fits = |line: &[u8]| words.iter().all(|word| may_have_word(line, word));
         let known = range.start.min(self.places.len())..range.end.min(self.places.len());

@@ -10,36 +10,36 @@ pub(super) struct Stash(Vec<String>);
 
 /// The result of stashing or restoring a draft.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Switched {
+pub(super) enum StashResult {
     Aside,
     Back,
     /// There is no draft.
     Nothing,
 }
 
-impl Switched {
+impl StashResult {
     /// Returns a line about the result.
     pub(super) fn text(self, keys: &Bindings) -> String {
         let key = keys.short(Action::Stash);
         match self {
-            Switched::Aside => format!("stashed: restored after the next message, or with {key}"),
-            Switched::Back => "the draft is restored".into(),
-            Switched::Nothing => format!("no stashed draft: {key} stashes the current one"),
+            StashResult::Aside => format!("stashed: restored after the next message, or with {key}"),
+            StashResult::Back => "the draft is restored".into(),
+            StashResult::Nothing => format!("no stashed draft: {key} stashes the current one"),
         }
     }
 }
 
 impl Stash {
     /// Stashes the draft; in an empty editor, restores the newest one.
-    pub(super) fn switch(&mut self, editor: &mut Editor) -> Switched {
+    pub(super) fn switch(&mut self, editor: &mut Editor) -> StashResult {
         if !editor.is_empty() {
             self.0.push(editor.text());
             editor.set_text("");
-            return Switched::Aside;
+            return StashResult::Aside;
         }
         match self.give_back(editor) {
-            true => Switched::Back,
-            false => Switched::Nothing,
+            true => StashResult::Back,
+            false => StashResult::Nothing,
         }
     }
 

@@ -8,16 +8,16 @@ use sinew_llm::model::ThinkingLevel;
 
 use super::complete::Candidate;
 use super::conversation_text::ConversationText;
-use super::copy::{self, Copied};
+use super::copy::{self, CopyResult};
 use super::keys::Bindings;
-use super::leaving::Moved;
+use super::leaving::SessionMove;
 use super::mailbox::{Mailbox, Message};
-use super::outgoing::Given;
+use super::outgoing::PendingPrompt;
 use super::report;
 use super::todo;
 use super::trust;
 use crate::control::command_help::help_for_person;
-use crate::control::commands::{self, Face, Row, Scope, Shared, Verb};
+use crate::control::commands::{self, Face, Row, Scope, SharedCommand, Verb};
 use crate::control::mcp::NOW;
 use crate::control::mode::SessionMode;
 use crate::control::prompt::{self, QueuedTexts};
@@ -63,8 +63,8 @@ pub(super) fn read(text: &str, face: Face) -> Submission<'_> {
 }
 
 /// Sends a prompt and waits for the end of its run. Sends a message when it is accepted or returned.
-pub(super) async fn prompt(control: Arc<Control>, mailbox: Mailbox, given: Given) {
-    let Given { number, text, delivery, back } = given;
+pub(super) async fn prompt(control: Arc<Control>, mailbox: Mailbox, given: PendingPrompt) {
+    let PendingPrompt { number, text, delivery, back } = given;
     let open = control.session();
     let message = prompt::Message { text, images: Vec::new(), delivery: Some(delivery) };
     let read = tokio::select! {
@@ -160,10 +160,10 @@ enum Effect {
     Prompt(String, String),
     /// Another session is current. Contains the text of the divider.
     Session(String),
-    Copied(Copied),
+    Copied(CopyResult),
     Refused,
     /// The session continues in another directory.
-    Moved(String, Moved),
+    Moved(String, SessionMove),
     Quit,
 }
 
@@ -174,9 +174,9 @@ async fn run(control: &Arc<Control>, row: &Row, arguments: &str) -> Result<Effec
     };
     let name = row.name;
     Ok(match row.verb {
-        Verb::Shared(Shared::Quit) => Effect::Quit,
-        Verb::Shared(Shared::Help) => Effect::Text(help_for_person(control)),
-        Verb::Shared(Shared::Review) => Effect::Review(control.review(arguments.trim()).await?.text()),
+        Verb::Shared(SharedCommand::Quit) => Effect::Quit,
+        Verb::Shared(SharedCommand::Help) => Effect::Text(help_for_person(control)),
+        Verb::Shared(SharedCommand::Review) => Effect::Review(control.review(arguments.trim()).await?.text()),
         Verb::Shared(shared) => Effect::Changed(commands::Command::new(shared, arguments).run(control).await?),
         Verb::New => changed(control.new_session(None).await?, "a new session"),
         Verb::Fork => changed(control.fork().await?.is_none(), "a copy of the session"),
@@ -219,7 +219,7 @@ async fn run(control: &Arc<Control>, row: &Row, arguments: &str) -> Result<Effec
             let session = control.session().agent.session().path().map(Path::to_path_buf);
             let session = session.ok_or("/move: the session has no file")?;
             let text = format!("the session was moved to {}, and continues there", folder.display());
-            Effect::Moved(text, Moved { folder, session })
+            Effect::Moved(text, SessionMove { folder, session })
         }
         Verb::Trust => match trust::decide(control, arguments).await? {
             (text, Some(moved)) => Effect::Moved(text, moved),

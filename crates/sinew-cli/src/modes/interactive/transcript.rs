@@ -19,7 +19,7 @@ use super::replay::{Replay, show_messages};
 
 /// Which parts are shown, and which are folded.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Looks {
+pub(super) struct DisplayOptions {
     /// True to fold thoughts to one row.
     pub(super) hides_thoughts: bool,
     /// True to show all of the output.
@@ -33,7 +33,7 @@ pub(super) struct Looks {
 /// The blocks that may still change.
 #[derive(Default)]
 pub(super) struct Transcript {
-    pub(super) looks: Looks,
+    pub(super) looks: DisplayOptions,
     /// The parts of the current answer by their index in the message.
     parts: HashMap<usize, Part>,
     tools: HashMap<String, (BlockId, Instant)>,
@@ -55,7 +55,7 @@ enum Part {
 }
 
 impl Transcript {
-    pub(super) fn new(looks: Looks) -> Transcript {
+    pub(super) fn new(looks: DisplayOptions) -> Transcript {
         Transcript { looks, ..Transcript::default() }
     }
 
@@ -98,7 +98,7 @@ impl Transcript {
     }
 
     fn refold(&self, screen: &mut Screen) {
-        let Looks { hides_thoughts, unfolds, .. } = self.looks;
+        let DisplayOptions { hides_thoughts, unfolds, .. } = self.looks;
         for part in self.parts.values() {
             if let Part::Thought(block) = part
                 && let Some(block) = screen.block::<ThoughtBlock>(*block)
@@ -286,7 +286,7 @@ pub(super) fn begin_tool(
     screen: &mut Screen,
     (id, name, args): (&str, &str, &Value),
     is_close: bool,
-    Looks { unfolds, keys, .. }: Looks,
+    DisplayOptions { unfolds, keys, .. }: DisplayOptions,
 ) -> BlockId {
     if ReadBlock::has(name) {
         if let Some(last) = screen.last_block()
@@ -321,7 +321,7 @@ pub(super) fn end_tool(
 }
 
 /// Adds the images of a result at the end.
-pub(super) fn show_result_pictures(screen: &mut Screen, content: &[Block], looks: Looks) -> Vec<BlockId> {
+pub(super) fn show_result_pictures(screen: &mut Screen, content: &[Block], looks: DisplayOptions) -> Vec<BlockId> {
     let images = content.iter().filter(|_| looks.pictures.is_some()).filter_map(|block| match block {
         Block::Image(image) => Some(image),
         _ => None,

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use sinew_tools::{Choice, Question};
 
-use super::leaving::Moved;
+use super::leaving::SessionMove;
 use crate::control::{Control, ControlError};
 use crate::startup::Startup;
 use crate::trust::Project;
@@ -17,7 +17,7 @@ const REFUSE: &str = "Do not trust it";
 ///
 /// # Errors
 /// Returns an error if `answer` is a word other than `yes` or `no`, or if the decision cannot be saved.
-pub(super) async fn decide(control: &Control, answer: &str) -> Result<(String, Option<Moved>), ControlError> {
+pub(super) async fn decide(control: &Control, answer: &str) -> Result<(String, Option<SessionMove>), ControlError> {
     let Startup { paths, trusted, trust_variables, .. } = &control.app.startup;
     let project = Project::look(&paths.cwd, trust_variables);
     if project.files().is_empty() {
@@ -36,7 +36,8 @@ pub(super) async fn decide(control: &Control, answer: &str) -> Result<(String, O
     project.remember(&paths.agent.join("trust.json"), trusts)?;
     let text = if trusts { "this project is trusted" } else { "this project is not trusted" };
     let session = control.session().agent.session().path().map(Path::to_path_buf);
-    let moved = session.filter(|_| trusts != *trusted).map(|session| Moved { folder: paths.cwd.clone(), session });
+    let moved =
+        session.filter(|_| trusts != *trusted).map(|session| SessionMove { folder: paths.cwd.clone(), session });
     Ok((text.into(), moved))
 }
 

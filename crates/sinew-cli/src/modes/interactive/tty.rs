@@ -18,7 +18,7 @@ use sinew_tui::{Event, InputParser, Mode, Modes, Reply, Size};
 #[cfg(target_os = "linux")]
 use super::guard::Guard;
 use super::outbox::Outbox;
-use super::pictures::{Placed, Prepared, passed};
+use super::pictures::{PicturePlacement, PreparedPicture, passed};
 use super::record::Recorder;
 
 /// The queries at the start: Kitty's keyboard protocol, name and version, synchronized output, the background colour,
@@ -37,7 +37,7 @@ fn questions(term: Option<&str>) -> &'static str {
 
 /// How the terminal is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Manner {
+pub(super) enum TerminalUse {
     /// Paints rows; receives single keys.
     Screen,
     /// Prints lines; receives single keys.
@@ -46,12 +46,12 @@ pub(super) enum Manner {
     Plain,
 }
 
-impl Manner {
+impl TerminalUse {
     fn modes(self) -> &'static [Mode] {
         match self {
-            Manner::Screen => &[Mode::Title, Mode::BracketedPaste, Mode::FocusReports, Mode::NoAutowrap],
-            Manner::Line => &[Mode::BracketedPaste],
-            Manner::Plain => &[],
+            TerminalUse::Screen => &[Mode::Title, Mode::BracketedPaste, Mode::FocusReports, Mode::NoAutowrap],
+            TerminalUse::Line => &[Mode::BracketedPaste],
+            TerminalUse::Plain => &[],
         }
     }
 }
@@ -59,7 +59,7 @@ impl Manner {
 /// The terminal. Dropping it restores its original state.
 pub(super) struct Tty {
     file: File,
-    manner: Manner,
+    manner: TerminalUse,
     found: Termios,
     modes: Modes,
     /// True if the terminal supports Kitty's keyboard protocol.
@@ -79,7 +79,7 @@ pub(super) struct Tty {
 }
 
 /// The sources that are ready.
-pub(super) struct Ready {
+pub(super) struct ReadySources {
     pub(super) input: bool,
     pub(super) woken: bool,
 }
@@ -89,11 +89,11 @@ impl Tty {
     ///
     /// # Errors
     /// Returns an error if there is no terminal, or if its modes cannot be set.
-    pub(super) fn open(manner: Manner) -> io::Result<Tty> {
+    pub(super) fn open(manner: TerminalUse) -> io::Result<Tty> {
         Tty::at("/dev/tty", manner)
     }
 
-    fn at(path: &str, manner: Manner) -> io::Result<Tty> {
+    fn at(path: &str, manner: TerminalUse) -> io::Result<Tty> {
         // Opened separately, so that it is non-blocking here and remains blocking for the shell.
         let flags = (OFlags::NONBLOCK | OFlags::NOCTTY).bits() as i32;
         let file = File::options().read(true).write(true).custom_flags(flags).open(path)?;
@@ -114,7 +114,7 @@ impl Tty {
             guard: None,
         };
         tty.enter()?;
-        if manner == Manner::Screen {
+        if manner == TerminalUse::Screen {
             tty.ask(questions(std::env::var("TERM").ok().as_deref()).as_bytes());
         }
         Ok(tty)
@@ -123,7 +123,7 @@ impl Tty {
     /// Sets raw mode and all other modes: at the start, and after the terminal was restored temporarily.
     pub(super) fn enter(&mut self) -> io::Result<()> {
         let mut set = self.found.clone();
-        if self.manner == Manner::Plain {
+        if self.manner == TerminalUse::Plain {
             // ctrl+c ends the line, as Enter does, instead of sending a signal.
             set.local_modes.remove(LocalModes::ISIG);
             set.special_codes[SpecialCodeIndex::VEOL] = 3;
@@ -166,7 +166,7 @@ impl Tty {
     /// Restores the original state of the terminal, and waits up to two seconds until all bytes are written.
     pub(super) fn leave(&mut self) {
         let bytes = self.modes.take_all();
-        if self.manner != Manner::Plain {
+        if self.manner != TerminalUse::Plain {
             self.write(&bytes);
         }
         for _ in 0..20 {
@@ -188,8 +188,8 @@ impl Tty {
 
     /// Sends an image to the terminal, unless it has it already, and fits it into its cells. Keeps the newest `most`
     /// images and deletes older ones.
-    pub(super) fn show_picture(&mut self, picture: &Prepared, most: usize) {
-        let Placed { id, columns, rows } = picture.placed;
+    pub(super) fn show_picture(&mut self, picture: &PreparedPicture, most: usize) {
+        let PicturePlacement { id, columns, rows } = picture.placed;
         let mut bytes = String::new();
         let known = self.pictures.iter().position(|known| *known == id);
         match known {
@@ -320,19 +320,19 @@ impl Tty {
     }
 
     /// Waits for input, a message or the end of `limit`; without a limit, indefinitely.
-    pub(super) fn wait(&mut self, wake: &UnixStream, limit: Option<Duration>) -> io::Result<Ready> {
+    pub(super) fn wait(&mut self, wake: &UnixStream, limit: Option<Duration>) -> io::Result<ReadySources> {
         let output = if self.is_behind() { PollFlags::OUT } else { PollFlags::empty() };
         let mut ready = [PollFd::new(&self.file, PollFlags::IN | output), PollFd::new(wake, PollFlags::IN)];
         match poll(&mut ready, limit.map(timespec).as_ref()) {
             Ok(_) => {}
-            Err(rustix::io::Errno::INTR) => return Ok(Ready { input: false, woken: false }),
+            Err(rustix::io::Errno::INTR) => return Ok(ReadySources { input: false, woken: false }),
             Err(error) => return Err(error.into()),
         }
         let (tty, woken) = (ready[0].revents(), !ready[1].revents().is_empty());
         if tty.contains(PollFlags::OUT) {
             self.flush()?;
         }
-        Ok(Ready { input: tty.intersects(PollFlags::IN | PollFlags::HUP | PollFlags::ERR), woken })
+        Ok(ReadySources { input: tty.intersects(PollFlags::IN | PollFlags::HUP | PollFlags::ERR), woken })
     }
 
     /// Reads available input; an empty slice means that the terminal is closed.
@@ -430,7 +430,7 @@ mod tests {
             let slave = File::options().read(true).custom_flags(OFlags::NOCTTY.bits() as i32).open(&name).unwrap();
             let found = tcgetattr(&slave).unwrap();
             let failed = std::thread::spawn(move || {
-                let mut tty = Tty::at(&name, Manner::Screen).unwrap();
+                let mut tty = Tty::at(&name, TerminalUse::Screen).unwrap();
                 tty.awaited = 0;
                 if reached != "opened" {
                     tty.set_kitty();

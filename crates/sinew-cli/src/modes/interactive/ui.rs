@@ -37,20 +37,20 @@ use super::blocks::{DIM, NOTICE};
 use super::characters::CharacterProbe;
 use super::choices::{Choice, Topic};
 use super::complete::{self, Popup};
-use super::conversation::{Beginning, Conversation};
+use super::conversation::{Conversation, ConversationInputs};
 use super::history::PromptHistory;
 use super::job;
 use super::keys::{Action, Bindings};
-use super::leaving::Left;
+use super::leaving::ExitOutcome;
 use super::mailbox::{Inbox, Mailbox};
-use super::outgoing::Door;
+use super::outgoing::SendState;
 use super::panel::{Panel, TYPING};
 use super::stash::Stash;
 use super::status::{self, Activity, Facts, NOTICE_TIME};
 use super::status_command::StatusCommand;
 use super::terminal::Terminal;
-use super::transcript::{self, Looks, Transcript};
-use super::tty::{Manner, Tty};
+use super::transcript::{self, DisplayOptions, Transcript};
+use super::tty::{TerminalUse, Tty};
 use crate::config::USER;
 use crate::control::commands::Face;
 use crate::settings::Tui;
@@ -85,7 +85,7 @@ pub(super) struct Parts {
     /// The approximate number of rows to show of it.
     pub(super) rows: usize,
     /// Which parts are folded.
-    pub(super) looks: Looks,
+    pub(super) looks: DisplayOptions,
     /// True to omit the name, the model and hints.
     pub(super) is_quiet: bool,
     /// The file that records the output.
@@ -159,7 +159,7 @@ struct Ui {
 ///
 /// # Errors
 /// Returns an error if the terminal cannot be opened.
-pub(super) fn run(parts: Parts) -> io::Result<Left> {
+pub(super) fn run(parts: Parts) -> io::Result<ExitOutcome> {
     let Parts {
         runtime,
         mailbox,
@@ -178,7 +178,7 @@ pub(super) fn run(parts: Parts) -> io::Result<Left> {
         record,
         painted,
     } = parts;
-    let mut tty = Tty::open(Manner::Screen)?;
+    let mut tty = Tty::open(TerminalUse::Screen)?;
     let recorded = record.as_deref().map_or(Ok(()), |file| tty.record(file));
     let mut opening = Opening::new(tty, options, probe, is_quiet, resumed.as_deref(), rows, looks);
     if let Some(text) = first {
@@ -193,13 +193,13 @@ pub(super) fn run(parts: Parts) -> io::Result<Left> {
                 history.add(prompt);
             }
             opening.leave();
-            return Ok(Left::with(code));
+            return Ok(ExitOutcome::with(code));
         }
     };
     let Opening { tty, screen, input, editor, probe, outgoing, said, messages, events, .. } = opening;
     let folder = status::folder_name(&cwd, std::env::home_dir().as_deref());
     let tui = control.app.startup.settings.tui.clone();
-    let beginning = Beginning { control, runtime, mailbox, keys, history, cwd, outgoing };
+    let beginning = ConversationInputs { control, runtime, mailbox, keys, history, cwd, outgoing };
     let mut ui = Ui {
         tui,
         conversation: Conversation::new(Face::Screen, beginning),
@@ -257,7 +257,7 @@ pub(super) fn run(parts: Parts) -> io::Result<Left> {
         job::say_behind(&control);
         job::leave_terminal()?;
     }
-    Ok(Left { code, moved, behind })
+    Ok(ExitOutcome { code, moved, behind })
 }
 
 impl Ui {
@@ -362,7 +362,7 @@ impl Ui {
                 (true, Some(_)) => self.transcript.activity(),
                 (true, None) => "working",
             },
-            is_reading: self.conversation.outgoing.door() == Door::Reading,
+            is_reading: self.conversation.outgoing.send_state() == SendState::Reading,
             queued: self.conversation.queued_count(),
             step,
             keys: self.vi.as_ref().map(editing::told).unwrap_or_default(),

@@ -114,7 +114,7 @@ impl EventEncoder {
     }
 
     /// Returns the part of a running call's result that has not been written yet.
-    fn news(&mut self, call: &str, result: &ToolResult) -> News {
+    fn news(&mut self, call: &str, result: &ToolResult) -> ResultDelta {
         let before = self.running.insert(call.to_string(), result.clone()).unwrap_or_default();
         let is_text = |result: &ToolResult| result.content.iter().all(|block| matches!(block, Block::Text(_)));
         let (old, new) = (text_of(&before.content), text_of(&result.content));
@@ -128,7 +128,7 @@ impl EventEncoder {
             false => result.content.clone(),
         };
         let details = result.details.clone().filter(|details| before.details.as_ref() != Some(details));
-        News { content, details, replaces: !continues }
+        ResultDelta { content, details, replaces: !continues }
     }
 }
 
@@ -140,12 +140,12 @@ struct Update<'a> {
     kind: &'static str,
     tool_call_id: &'a str,
     tool_name: &'a str,
-    partial_result: News,
+    partial_result: ResultDelta,
 }
 
 /// The new part of a result.
 #[derive(Debug, PartialEq, Serialize)]
-struct News {
+struct ResultDelta {
     /// Appended to the previous content, or replaces it.
     content: Vec<Block>,
     /// `None` if the details have not changed.

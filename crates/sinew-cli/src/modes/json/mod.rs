@@ -8,7 +8,7 @@ use serde_json::Value;
 use sinew_agent::event::Event;
 
 pub(super) use self::encoder::EventEncoder;
-use super::{Ending, Renderer};
+use super::{FinalResult, Renderer};
 use crate::output::{self, Output, tell};
 
 /// Writes the header of the session, then one event per line.
@@ -58,7 +58,7 @@ impl Renderer for Lines {
         self.release()
     }
 
-    fn finish(&mut self, ending: &Ending) -> io::Result<()> {
+    fn finish(&mut self, ending: &FinalResult) -> io::Result<()> {
         // The output of a command is not an event.
         ending.text.iter().filter(|text| !text.is_empty()).for_each(|text| tell(text));
         Ok(())

@@ -6,7 +6,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
-use super::frames::Out;
+use super::frames::FrameSender;
 use super::host_tools::Calls;
 use super::ui::Ui;
 use crate::control::{Control, ControlError};
@@ -14,7 +14,7 @@ use crate::control::{Control, ControlError};
 /// The only client of the process.
 pub(super) struct Rpc {
     pub(super) control: Arc<Control>,
-    pub(super) out: Out,
+    pub(super) out: FrameSender,
     pub(super) ui: Arc<Ui>,
     pub(super) calls: Arc<Calls>,
     /// Cancelled when a command asks to quit.

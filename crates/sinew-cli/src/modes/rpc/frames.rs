@@ -101,21 +101,21 @@ enum Frame {
 }
 
 /// A frame, and the channel that reports when it is written.
-type Sent = (Frame, oneshot::Sender<()>);
+type QueuedFrame = (Frame, oneshot::Sender<()>);
 
 /// Sends frames to the writer. Only one frame is buffered; the other senders wait.
 #[derive(Clone)]
-pub(super) struct Out {
-    frames: mpsc::Sender<Sent>,
+pub(super) struct FrameSender {
+    frames: mpsc::Sender<QueuedFrame>,
     taken: TakenBytes,
 }
 
-impl Out {
+impl FrameSender {
     /// Starts the writer. `lost` is notified when nothing can be written any more.
-    pub(super) fn start(snapshots: bool, lost: oneshot::Sender<()>) -> (Out, Writer) {
+    pub(super) fn start(snapshots: bool, lost: oneshot::Sender<()>) -> (FrameSender, Writer) {
         let (frames, mut queue) = mpsc::channel(1);
         let taken = TakenBytes::default();
-        let out = Out { frames, taken: taken.clone() };
+        let out = FrameSender { frames, taken: taken.clone() };
         let handle = tokio::runtime::Handle::current();
         // Runs on a separate thread, because a slow reader must not delay the handling of signals.
         let writer = tokio::task::spawn_blocking(move || {
@@ -168,13 +168,13 @@ struct FrameWriter<W> {
 }
 
 /// The next item to write.
-enum Next {
-    Frame(Option<Sent>),
+enum NextItem {
+    Frame(Option<QueuedFrame>),
     Event(Option<Arc<Event>>),
 }
 
 impl<W: Write> FrameWriter<W> {
-    fn run(&mut self, handle: &tokio::runtime::Handle, queue: &mut mpsc::Receiver<Sent>) -> io::Result<()> {
+    fn run(&mut self, handle: &tokio::runtime::Handle, queue: &mut mpsc::Receiver<QueuedFrame>) -> io::Result<()> {
         let mut listener: Option<Box<Subscriber>> = None;
         loop {
             let next = handle.block_on(async {
@@ -185,15 +185,15 @@ impl<W: Write> FrameWriter<W> {
                     }
                 };
                 tokio::select! {
-                    frame = queue.recv() => Next::Frame(frame),
-                    event = event => Next::Event(event),
+                    frame = queue.recv() => NextItem::Frame(frame),
+                    event = event => NextItem::Event(event),
                 }
             });
             match next {
-                Next::Event(Some(event)) => self.event(&event)?,
-                Next::Event(None) => listener = None,
-                Next::Frame(None) => return Ok(()),
-                Next::Frame(Some((frame, done))) => {
+                NextItem::Event(Some(event)) => self.event(&event)?,
+                NextItem::Event(None) => listener = None,
+                NextItem::Frame(None) => return Ok(()),
+                NextItem::Frame(Some((frame, done))) => {
                     // Writes the events that occurred before the frame. Later ones must not delay it indefinitely.
                     for _ in 0..listener.as_ref().map_or(0, |listener| listener.waiting()) {
                         if let Some(event) = listener.as_mut().and_then(|listener| listener.try_recv()) {

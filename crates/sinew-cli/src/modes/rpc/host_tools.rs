@@ -8,7 +8,7 @@ use sinew_llm::message::Block;
 use sinew_tools::tool::{Boxed, Call, Tool, ToolError, ToolOutput, Updates};
 use tokio::sync::{Notify, oneshot};
 
-use super::frames::Out;
+use super::frames::FrameSender;
 use super::waiting::WaitingCalls;
 
 /// The maximum number of tools of a client.
@@ -26,15 +26,15 @@ pub(super) struct ToolDescription {
 }
 
 /// The tool calls that the client has not answered yet.
-pub(super) struct Calls(WaitingCalls<Waiting>);
+pub(super) struct Calls(WaitingCalls<PendingCall>);
 
-struct Waiting {
+struct PendingCall {
     updates: Updates,
     result: oneshot::Sender<Result<ToolOutput, ToolError>>,
 }
 
 impl Calls {
-    pub(super) fn new(out: Out) -> Calls {
+    pub(super) fn new(out: FrameSender) -> Calls {
         let cancel = |id: &str, call: &str| json!({"type": "host_tool_cancel", "id": id, "targetId": call});
         Calls(WaitingCalls::new(out, "host", cancel))
     }
@@ -157,7 +157,7 @@ impl Tool for HostTool {
         Box::pin(async move {
             let calls = &self.calls.0;
             let (send, result) = oneshot::channel();
-            let called = calls.register(Waiting { updates: call.updates, result: send }).ok_or_else(gone)?;
+            let called = calls.register(PendingCall { updates: call.updates, result: send }).ok_or_else(gone)?;
             let ended = Arc::new(Notify::new());
             let bell = Arc::clone(&ended);
             let _hook = call.cancel.on_cancel(move || bell.notify_one());

@@ -12,7 +12,7 @@ use super::reply::Answer;
 use crate::control::mcp as verbs;
 
 #[derive(Deserialize)]
-struct Named {
+struct ServerName {
     name: String,
 }
 
@@ -49,12 +49,12 @@ pub(super) async fn reload(rpc: Arc<Rpc>, given: Fields) -> Answer {
 
 /// Returns the URL that the user opens. An event `mcp_status` reports the end of the login.
 pub(super) async fn login(rpc: Arc<Rpc>, given: Fields) -> Answer {
-    let Named { name } = fields("mcp_login", given)?;
+    let ServerName { name } = fields("mcp_login", given)?;
     Ok(Some(json!({"url": verbs::login(&rpc.control.app, &name).await?})))
 }
 
 pub(super) async fn logout(rpc: Arc<Rpc>, given: Fields) -> Answer {
-    let Named { name } = fields("mcp_logout", given)?;
+    let ServerName { name } = fields("mcp_logout", given)?;
     let logout = verbs::logout(&rpc.control.app, &name).await?;
     let mut answer = json!({"loggedOut": logout != Logout::None, "revoked": logout == Logout::Revoked});
     if let Logout::Failed(reason) = logout {

@@ -65,7 +65,7 @@ use crate::startup::Startup;
 use crate::sys::signals;
 use client::Rpc;
 use command::{Command, Run};
-use frames::{Line, Out};
+use frames::{FrameSender, Line};
 use reply::Reply;
 
 /// Settings that start runs without a prompt. They are reset, because clients rely on the flow of the protocol.
@@ -73,7 +73,7 @@ const OVERRIDDEN_SETTINGS: [&str; 3] = ["todo.reminders", "async.enabled", "bash
 
 /// Writes the events of the current session to stdout.
 struct EventLines {
-    out: Out,
+    out: FrameSender,
     snapshots: Snapshots,
 }
 
@@ -99,7 +99,7 @@ pub(crate) async fn run(mut startup: Startup, mut warnings: Vec<String>, timing:
         environment.is_on("SINEW_RPC_EMIT_TITLE") && !environment.is_on("SINEW_NO_TITLE") && !startup.is_offline();
     let timeout = settings.ask.timeout_seconds;
     let (lost, mut gone) = oneshot::channel();
-    let (out, writer) = Out::start(snapshots, lost);
+    let (out, writer) = FrameSender::start(snapshots, lost);
     let ui = Arc::new(ui::Ui::new(out.clone(), timeout));
     let (app, open) = App::start(startup, Some(Arc::clone(&ui) as Arc<dyn Ask>), &mut warnings).await?;
     open.agent.change_settings(|settings| settings.titles = titles);

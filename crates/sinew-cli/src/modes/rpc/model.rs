@@ -12,13 +12,13 @@ use crate::control::model::{ModelChange, Turn};
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Named {
+struct ModelName {
     provider: String,
     model_id: String,
 }
 
 pub(super) async fn set(rpc: Arc<Rpc>, given: Fields) -> Answer {
-    let Named { provider, model_id } = fields("set_model", given)?;
+    let ModelName { provider, model_id } = fields("set_model", given)?;
     Ok(Some(describe(&rpc.control.set_model(&provider, &model_id).await?)))
 }
 

@@ -5,7 +5,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 use sinew_llm::error::ErrorInfo;
 
-use super::frames::Out;
+use super::frames::FrameSender;
 use crate::control::ControlError;
 
 /// The result of a command; `None` if it has no data.
@@ -30,7 +30,7 @@ struct Response<'a, T> {
 
 /// Answers a command exactly once. If it is dropped without an answer, for example by a panic, it sends an error.
 pub(super) struct Reply {
-    out: Out,
+    out: FrameSender,
     /// The id from the command, unchanged; `None` if it had none.
     id: Option<Value>,
     command: String,
@@ -38,7 +38,7 @@ pub(super) struct Reply {
 }
 
 impl Reply {
-    pub(super) fn new(out: Out, id: Option<Value>, command: impl Into<String>) -> Reply {
+    pub(super) fn new(out: FrameSender, id: Option<Value>, command: impl Into<String>) -> Reply {
         Reply { out, id, command: command.into(), answered: false }
     }
 
@@ -71,7 +71,12 @@ impl Drop for Reply {
     }
 }
 
-async fn write<T: Serialize>(out: &Out, id: Option<&Value>, command: &str, answer: &Result<Option<T>, ControlError>) {
+async fn write<T: Serialize>(
+    out: &FrameSender,
+    id: Option<&Value>,
+    command: &str,
+    answer: &Result<Option<T>, ControlError>,
+) {
     let (data, error) = match answer {
         Ok(data) => (data.as_ref(), None),
         Err(error) => (None, Some(error)),

@@ -15,12 +15,12 @@ use crate::control::session::BranchStart;
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct New {
+struct NewSessionFields {
     parent_session: Option<String>,
 }
 
 pub(super) async fn new(rpc: Arc<Rpc>, given: Fields) -> Answer {
-    let New { parent_session } = fields("new_session", given)?;
+    let NewSessionFields { parent_session } = fields("new_session", given)?;
     let cancelled = rpc.control.new_session(parent_session.as_deref()).await?;
     Ok(Some(json!({"cancelled": cancelled})))
 }

@@ -80,14 +80,14 @@ pub(super) async fn branch_points(rpc: Arc<Rpc>, _: Fields) -> Answer {
 }
 
 #[derive(Deserialize)]
-struct Since {
+struct SinceField {
     since: Option<String>,
 }
 
 /// Returns the entries of the session file; with `since`, only those after it.
 pub(super) async fn entries(rpc: Arc<Rpc>, given: Fields, reply: Reply) {
     let since = match fields("get_entries", given) {
-        Ok(Since { since }) => since,
+        Ok(SinceField { since }) => since,
         Err(error) => return reply.send(Err(error)).await,
     };
     read(&rpc, reply, "entries", move |session| session.entries_json(since.as_deref())).await;

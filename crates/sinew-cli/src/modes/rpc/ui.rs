@@ -6,7 +6,7 @@ use sinew_tools::tool::Boxed;
 use sinew_tools::{Approval, ApprovalRequest, Ask, Question};
 use tokio::sync::oneshot;
 
-use super::frames::Out;
+use super::frames::FrameSender;
 use super::waiting::WaitingCalls;
 
 /// The questions that the user of the client has not answered yet.
@@ -27,7 +27,7 @@ struct UiResponse {
 }
 
 impl Ui {
-    pub(super) fn new(out: Out, timeout_seconds: u64) -> Ui {
+    pub(super) fn new(out: FrameSender, timeout_seconds: u64) -> Ui {
         let timeout_ms = (timeout_seconds > 0).then(|| timeout_seconds.saturating_mul(1_000));
         let cancel = |id: &str, target: &str| request(id, "cancel", json!({"targetId": target}));
         Ui { timeout_ms, requests: WaitingCalls::new(out, "ui", cancel) }

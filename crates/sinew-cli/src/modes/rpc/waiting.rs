@@ -4,11 +4,11 @@ use parking_lot::Mutex;
 use serde_json::Value;
 use sinew_jsonrpc::CallTable;
 
-use super::frames::Out;
+use super::frames::FrameSender;
 
 /// The pending calls of one kind. An id consists of the kind and a number: `host_1`.
 pub(super) struct WaitingCalls<W> {
-    out: Out,
+    out: FrameSender,
     kind: &'static str,
     /// Builds the frame that cancels a call, from its own id and the id of the call.
     cancel_frame: fn(&str, &str) -> Value,
@@ -22,7 +22,7 @@ struct State<W> {
 }
 
 impl<W> WaitingCalls<W> {
-    pub(super) fn new(out: Out, kind: &'static str, cancel_frame: fn(&str, &str) -> Value) -> WaitingCalls<W> {
+    pub(super) fn new(out: FrameSender, kind: &'static str, cancel_frame: fn(&str, &str) -> Value) -> WaitingCalls<W> {
         // Each belongs to a tool call, and the number of those is limited.
         let state = State { calls: CallTable::new(usize::MAX), closed: false };
         WaitingCalls { out, kind, cancel_frame, state: Mutex::new(state) }

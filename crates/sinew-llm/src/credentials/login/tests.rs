@@ -2,7 +2,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use sinew_testkit::provider::{Recorded, Reply, Server, Step};
+use sinew_testkit::provider::{RecordedRequest, Reply, Server, Step};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::*;
@@ -19,11 +19,11 @@ fn provider(oauth: Value) -> ProviderEntry {
     entry
 }
 
-fn form(request: &Recorded) -> Vec<(String, String)> {
+fn form(request: &RecordedRequest) -> Vec<(String, String)> {
     url::form_urlencoded::parse(&request.body).into_owned().collect()
 }
 
-fn field(request: &Recorded, key: &str) -> String {
+fn field(request: &RecordedRequest, key: &str) -> String {
     form(request).into_iter().find(|(name, _)| name == key).map_or(String::new(), |(_, value)| value)
 }
 

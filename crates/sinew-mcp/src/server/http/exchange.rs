@@ -41,7 +41,7 @@ pub(super) struct Endpoint {
 impl Endpoint {
     /// Answers one request. The connection at `slot` is not closed for another one until the answer is written, unless
     /// access is denied.
-    pub(super) async fn answer(&self, request: Request<Incoming>, slot: &Arc<Slot>) -> Response<HeldContent> {
+    pub(super) async fn answer(&self, request: Request<Incoming>, slot: &Arc<Slot>) -> Response<ResponseContent> {
         let (answer, busy) = match self.access.check(request.headers()) {
             Ok(()) => {
                 let busy = Busy::new(Arc::clone(slot));
@@ -49,7 +49,7 @@ impl Endpoint {
             }
             Err((status, reason)) => (Refusal::new(status, reason).answer(), None),
         };
-        answer.map(|content| HeldContent { content, _busy: busy })
+        answer.map(|content| ResponseContent { content, _busy: busy })
     }
 
     async fn take(&self, request: Request<Incoming>) -> Result<Answer, Refusal> {
@@ -171,12 +171,12 @@ impl Endpoint {
 }
 
 /// The content of an answer, with the slot of its connection.
-pub(super) struct HeldContent {
+pub(super) struct ResponseContent {
     content: Content,
     _busy: Option<Busy>,
 }
 
-impl Body for HeldContent {
+impl Body for ResponseContent {
     type Data = Bytes;
     type Error = <Content as Body>::Error;
 

@@ -7,13 +7,13 @@ use std::path::PathBuf;
 
 use serde_json::{Map, Value};
 use sinew_mcp::stdio::StdioServer;
-use sinew_process::kept::KeptProgram;
+use sinew_process::supervision::ProgramSpec;
 
 pub(crate) const KEEPER: &str = env!("CARGO_BIN_EXE_mcp-probe");
 
 /// A server as a program, with the environment of this process.
 pub(crate) fn server(program: impl Into<OsString>, args: impl IntoIterator<Item = impl Into<OsString>>) -> StdioServer {
-    let program = KeptProgram {
+    let program = ProgramSpec {
         program: program.into(),
         args: args.into_iter().map(Into::into).collect(),
         env: std::env::vars_os().collect(),
@@ -73,7 +73,7 @@ pub(crate) fn arguments(value: Value) -> Map<String, Value> {
 /// A server that listens on a local port. Its keeper stops it when this value is dropped.
 pub(crate) struct HttpProgram {
     port: u16,
-    _kept: sinew_process::kept::Kept,
+    _kept: sinew_process::supervision::SupervisedProgram,
     _stdin: std::os::fd::OwnedFd,
 }
 
@@ -90,7 +90,7 @@ impl HttpProgram {
         let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let mut server = server(program, args);
         server.program.env.push(("PORT".into(), port.to_string().into()));
-        let (kept, pipes) = sinew_process::kept::start(&server.keeper, &server.program).unwrap();
+        let (kept, pipes) = sinew_process::supervision::start(&server.keeper, &server.program).unwrap();
         let mut lines = std::io::BufReader::new(std::fs::File::from(pipes.stderr)).lines();
         let told = lines.find(|line| line.as_ref().is_ok_and(|line| line.contains(ready)));
         assert!(told.is_some(), "the server ended before it was ready");

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use sinew_tui::{
-    Attrs, Block, BlockId, Caret, Chrome, Color, Layout, Line, Rendered, Row, Screen, Style, WrapMode, wrap,
+    Attrs, Block, BlockId, Caret, Chrome, Color, Layout, Line, RenderedRows, Row, Screen, Style, WrapMode, wrap,
 };
 
 /// A block of lines, of which those after the first `settled` ones may still change.
@@ -18,7 +18,7 @@ impl Block for Lines {
         self.version
     }
 
-    fn render(&mut self, layout: &Layout<'_>, _: bool, out: &mut Rendered) {
+    fn render(&mut self, layout: &Layout<'_>, _: bool, out: &mut RenderedRows) {
         // Rows of lines that are not settled are replaced; settled rows are never built again.
         let made = out.rows[..out.settled].last().map_or(0, |row| row.line as usize);
         out.reopen();

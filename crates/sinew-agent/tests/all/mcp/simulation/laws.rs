@@ -7,8 +7,8 @@ use std::time::Duration;
 use sinew_agent::mcp::cache::Cache;
 use tokio::time::{Instant, sleep};
 
-use super::peer::{Dice, Manner, Received, SILENCE, START, TOTAL};
-use super::{Ended, Play, QUERIES, SERVERS, Sitting, keep, manager};
+use super::peer::{AnswerKind, Dice, ReceivedCall, SILENCE, START, TOTAL};
+use super::{CallResult, Play, QUERIES, SERVERS, TestSession, keep, manager};
 use crate::mcp::front::front;
 use crate::mcp::stage;
 
@@ -39,7 +39,7 @@ impl Play {
     }
 
     /// Waits until nothing happens, makes the servers behave correctly, and checks all invariants.
-    pub(super) async fn check(&self, sittings: &[Sitting], dice: &mut Dice) {
+    pub(super) async fn check(&self, sittings: &[TestSession], dice: &mut Dice) {
         self.manager.reload(stage::read_entries(&self.config));
         sleep(Duration::from_secs(300)).await;
         self.check_calls();
@@ -58,7 +58,7 @@ impl Play {
     /// calls.
     fn check_calls(&self) {
         let log = self.world.log();
-        let mut last: HashMap<u64, &Received> = HashMap::new();
+        let mut last: HashMap<u64, &ReceivedCall> = HashMap::new();
         for received in &log.calls {
             last.insert(received.nonce, received);
             let place = (received.process, received.id);
@@ -70,12 +70,13 @@ impl Play {
             );
         }
         for (nonce, ended) in &*self.calls.lock().unwrap() {
-            let Ended::Text(text) = ended else { continue };
+            let CallResult::Text(text) = ended else { continue };
             let received = last.get(nonce);
             let is_own = |text: &str| text.ends_with(&format!("/{nonce}"));
             // While the user is asked, the timers of all calls on the connection are paused.
-            let asks =
-                |one: &Received| one.manner == Manner::Asks && received.is_some_and(|of| of.process == one.process);
+            let asks = |one: &ReceivedCall| {
+                one.manner == AnswerKind::Asks && received.is_some_and(|of| of.process == one.process)
+            };
             let may_take_longer = log.calls.iter().any(asks);
             let fits = match received.map(|received| received.manner) {
                 // The call never reached a server.
@@ -86,15 +87,17 @@ impl Play {
                 // A call of a read-only tool is repeated once, which starts the server.
                 Some(_) if text.starts_with("MCP server ") => log.ended.contains(&last[nonce].process),
                 Some(_) if log.mute.contains(&last[nonce].process) && is_silence(text) => true,
-                Some(Manner::Right | Manner::Twice | Manner::Changes) => is_own(text) && !text.starts_with("Error"),
-                Some(Manner::Failed) => is_own(text) && text.starts_with("Error: "),
-                Some(Manner::Refused) => text == "MCP error -32602: no",
-                Some(Manner::Odd) => text.contains("\"hologram\""),
-                Some(Manner::Late) if may_take_longer && is_own(text) => true,
-                Some(Manner::Late | Manner::Never | Manner::Mute) => is_silence(text),
-                Some(Manner::Crash) => false,
-                Some(Manner::Progress(_)) if may_take_longer && is_own(text) => true,
-                Some(Manner::Progress(reports)) => match Duration::from_secs(4 * reports) {
+                Some(AnswerKind::Right | AnswerKind::Twice | AnswerKind::Changes) => {
+                    is_own(text) && !text.starts_with("Error")
+                }
+                Some(AnswerKind::Failed) => is_own(text) && text.starts_with("Error: "),
+                Some(AnswerKind::Refused) => text == "MCP error -32602: no",
+                Some(AnswerKind::Odd) => text.contains("\"hologram\""),
+                Some(AnswerKind::Late) if may_take_longer && is_own(text) => true,
+                Some(AnswerKind::Late | AnswerKind::Never | AnswerKind::Mute) => is_silence(text),
+                Some(AnswerKind::Crash) => false,
+                Some(AnswerKind::Progress(_)) if may_take_longer && is_own(text) => true,
+                Some(AnswerKind::Progress(reports)) => match Duration::from_secs(4 * reports) {
                     time if time < TOTAL => is_own(text),
                     _ => {
                         *text
@@ -104,7 +107,7 @@ impl Play {
                             )
                     }
                 },
-                Some(Manner::Asks) => {
+                Some(AnswerKind::Asks) => {
                     is_own(text)
                         || text == "The server asked for input that nobody can give: Which?"
                         || text == "MCP error -32000: no"
@@ -147,7 +150,7 @@ impl Play {
     }
 
     /// Checks that every server answers again after at most three calls without an answer.
-    async fn check_recovery(&self, sittings: &[Sitting]) {
+    async fn check_recovery(&self, sittings: &[TestSession]) {
         for server in SERVERS.iter().filter(|server| !self.off.contains(**server)) {
             let mut ends = Vec::new();
             let is_back = loop {
@@ -165,7 +168,7 @@ impl Play {
         }
     }
 
-    async fn call_honestly(&self, sitting: &Sitting, server: &'static str, round: usize) -> Result<(), String> {
+    async fn call_honestly(&self, sitting: &TestSession, server: &'static str, round: usize) -> Result<(), String> {
         use sinew_agent::core::Catalogue;
 
         let name = self.manager.tool_name(server, "t0").await?;
@@ -181,7 +184,7 @@ impl Play {
     }
 
     /// Checks that equal queries have equal results.
-    async fn check_search(&self, sitting: &Sitting) {
+    async fn check_search(&self, sitting: &TestSession) {
         // A search starts the servers that it finds, which list their tools again.
         for query in QUERIES {
             self.search(sitting, query).await;
@@ -228,7 +231,7 @@ impl Play {
                     named.push(again.tool_name(server, tool).await.unwrap());
                 }
             }
-            orders.push((named, Sitting::new(&again, None).front));
+            orders.push((named, TestSession::new(&again, None).front));
             again.written().await;
             drop(Arc::clone(&again));
         }
@@ -259,7 +262,7 @@ impl PlayCounts {
         self.cancelled += log.cancelled.len();
         let calls = play.calls.lock().unwrap();
         self.calls += calls.len();
-        self.aborted += calls.values().filter(|ended| **ended == Ended::Aborted).count();
+        self.aborted += calls.values().filter(|ended| **ended == CallResult::Aborted).count();
         for received in &log.calls {
             let name = format!("{:?}", received.manner);
             let name = name.split('(').next().unwrap_or_default().to_string();

@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use sinew::base::{CancelHandle, CancelToken};
 use sinew_agent::core::Catalogue;
 use sinew_agent::mcp::cache::{Cache, KnownServer};
-use sinew_agent::mcp::config::Standing as EntryStanding;
+use sinew_agent::mcp::config::EntryStatus;
 use sinew_agent::mcp::{Manager, ManagerParts, SessionParts, SessionServers};
 use sinew_mcp::era::Era;
 use sinew_session::artifacts::Artifacts;
@@ -26,7 +26,7 @@ use sinew_tools::tool::{Call, Tool, ToolError, ToolOutput, Updates};
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::mcp::front::front;
-use crate::mcp::stage::{self, Standing, definitions, read_entries};
+use crate::mcp::stage::{self, FixedClock, definitions, read_entries};
 use peer::{Dice, PeerConnector, Person, SILENCE, START, TOTAL, World};
 
 /// Two names differ only in characters that tool names cannot contain.
@@ -35,7 +35,7 @@ const QUERIES: [&str; 6] = ["t0", "zygote", "server:s1", "name:t1", "odd", "noth
 
 /// The result of a call.
 #[derive(Debug, Clone, PartialEq)]
-enum Ended {
+enum CallResult {
     Text(String),
     Aborted,
 }
@@ -51,19 +51,19 @@ struct Play {
     off: HashSet<&'static str>,
     touched: Mutex<HashSet<&'static str>>,
     names: Mutex<HashMap<(String, String), String>>,
-    calls: Mutex<HashMap<u64, Ended>>,
+    calls: Mutex<HashMap<u64, CallResult>>,
     nonce: AtomicU64,
 }
 
 /// A session, and the definitions that it must always send.
-struct Sitting {
+struct TestSession {
     servers: Arc<SessionServers>,
     front: String,
     record: Value,
 }
 
-impl Sitting {
-    fn new(manager: &Arc<Manager>, recorded: Option<Value>) -> Sitting {
+impl TestSession {
+    fn new(manager: &Arc<Manager>, recorded: Option<Value>) -> TestSession {
         let servers = SessionServers::new(SessionParts {
             manager: Arc::clone(manager),
             artifacts: Arc::new(Artifacts::temporary()),
@@ -74,7 +74,7 @@ impl Sitting {
             recorded,
         });
         let (front, record) = (front(&servers), servers.record());
-        Sitting { servers, front, record }
+        TestSession { servers, front, record }
     }
 }
 
@@ -135,7 +135,7 @@ impl Play {
     }
 
     /// Calls a tool by its plain name, with or without a search, and may cancel the call.
-    async fn call(&self, sitting: &Sitting, server: &'static str, tool: &str, dice: &mut Dice) -> Option<u64> {
+    async fn call(&self, sitting: &TestSession, server: &'static str, tool: &str, dice: &mut Dice) -> Option<u64> {
         let name = format!("mcp_{}_{tool}", server.replace('.', "_"));
         let near = sitting.servers.near(&name);
         assert!(near.len() <= 10, "seed {}: too many similar names: {near:?}", self.seed);
@@ -169,13 +169,13 @@ impl Play {
         });
         let outcome = outcome.await.unwrap_or_else(|_| panic!("seed {}: a call of {name} never ends", self.seed));
         let ended = match outcome {
-            Ok(output) => Ended::Text(stage::text(&output)),
+            Ok(output) => CallResult::Text(stage::text(&output)),
             Err(ToolError::Aborted) => {
                 let late = begun.elapsed() - abort.unwrap();
                 assert!(late <= Duration::from_millis(100), "seed {}: the abort came late: {late:?}", self.seed);
-                Ended::Aborted
+                CallResult::Aborted
             }
-            Err(ToolError::Failed(text)) => Ended::Text(text),
+            Err(ToolError::Failed(text)) => CallResult::Text(text),
         };
         for report in &*reports.lock().unwrap() {
             assert!(
@@ -189,7 +189,7 @@ impl Play {
     }
 
     /// Searches and checks the result.
-    async fn search(&self, sitting: &Sitting, query: &str) -> Option<ToolOutput> {
+    async fn search(&self, sitting: &TestSession, query: &str) -> Option<ToolOutput> {
         let tool = sitting.servers.tools().into_iter().find(|tool| tool.name() == "tool_search")?;
         let output = execute(&*tool, json!({"query": query}), CancelToken::never(), Updates::none()).await.unwrap();
         let text = stage::text(&output);
@@ -219,7 +219,7 @@ impl Play {
     }
 
     /// Runs one step of a session.
-    async fn step(&self, sitting: &Sitting, dice: &mut Dice) {
+    async fn step(&self, sitting: &TestSession, dice: &mut Dice) {
         let server = dice.pick(&SERVERS);
         match dice.roll(20) {
             0..=9 => {
@@ -231,7 +231,7 @@ impl Play {
             }
             13 => self.look(sitting),
             14 => {
-                let again = Sitting::new(&self.manager, Some(sitting.record.clone()));
+                let again = TestSession::new(&self.manager, Some(sitting.record.clone()));
                 assert_eq!((&again.front, &again.record), (&sitting.front, &sitting.record), "seed {}", self.seed);
             }
             15 if !self.lazy.contains(server) && !self.off.contains(server) => {
@@ -249,13 +249,13 @@ impl Play {
     }
 
     /// Reads all state, which must not start a server.
-    fn look(&self, sitting: &Sitting) {
+    fn look(&self, sitting: &TestSession) {
         let before = self.world.log().starts.len();
         for name in SERVERS {
             let _ = (self.manager.state(name), self.manager.config(name));
         }
         let _ = (self.manager.names(), self.manager.starting(), sitting.servers.tokens(&[]));
-        Sitting::new(&self.manager, None);
+        TestSession::new(&self.manager, None);
         assert_eq!(self.world.log().starts.len(), before, "seed {}: looking started a server", self.seed);
     }
 
@@ -286,7 +286,7 @@ impl Play {
 
     async fn play(&self, mut dice: Dice) {
         let begun = Instant::now();
-        let sittings = [Sitting::new(&self.manager, None), Sitting::new(&self.manager, None)];
+        let sittings = [TestSession::new(&self.manager, None), TestSession::new(&self.manager, None)];
         assert_eq!(sittings[0].front, sittings[1].front, "seed {}: two sessions differ", self.seed);
         assert_eq!(
             (begun.elapsed(), self.world.log().starts.len()),
@@ -296,8 +296,8 @@ impl Play {
         );
         self.require().await;
         let mut person = dice.split();
-        let sit = |sitting: &'_ Sitting, mut dice: Dice| {
-            let sitting = Sitting {
+        let sit = |sitting: &'_ TestSession, mut dice: Dice| {
+            let sitting = TestSession {
                 servers: Arc::clone(&sitting.servers),
                 front: sitting.front.clone(),
                 record: sitting.record.clone(),
@@ -334,7 +334,7 @@ fn manager(world: &Arc<World>, cache: Cache, config: &Value, has_person: bool) -
         cache,
         connector: Arc::new(PeerConnector(Arc::clone(world))),
         host: Box::new(move |_| Arc::new(Person(has_person))),
-        clock: Arc::new(Standing),
+        clock: Arc::new(FixedClock),
         reserved: vec!["read".into(), "tool_search".into()],
     })
 }
@@ -343,7 +343,7 @@ fn manager(world: &Arc<World>, cache: Cache, config: &Value, has_person: bool) -
 fn keep(cache: &Cache, world: &World, config: &Value, name: &str, era: Option<Era>) {
     let entries = read_entries(config);
     let entry = entries.list.iter().find(|entry| entry.name == name).unwrap();
-    let EntryStanding::Ready(entry) = &entry.standing else { panic!("{entry:?}") };
+    let EntryStatus::Ready(entry) = &entry.standing else { panic!("{entry:?}") };
     let tools = definitions(&world.tools(name));
     cache.keep(&entry.hash, Arc::new(KnownServer { era, tools, ..KnownServer::default() }), 1_000_000).unwrap();
 }

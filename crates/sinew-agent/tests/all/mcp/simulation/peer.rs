@@ -61,7 +61,7 @@ impl Dice {
 
 /// How a server answers a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Manner {
+pub(super) enum AnswerKind {
     Right,
     /// The answer is sent twice, with unrelated answers and invalid lines in between.
     Twice,
@@ -88,11 +88,11 @@ pub(super) enum Manner {
 
 /// A call that a server received.
 #[derive(Debug, Clone)]
-pub(super) struct Received {
+pub(super) struct ReceivedCall {
     pub(super) process: usize,
     pub(super) id: i64,
     pub(super) nonce: u64,
-    pub(super) manner: Manner,
+    pub(super) manner: AnswerKind,
 }
 
 /// The events of the servers.
@@ -104,7 +104,7 @@ pub(super) struct Log {
     pub(super) acts: Vec<(String, Instant, Instant)>,
     starting: usize,
     pub(super) most_starting: usize,
-    pub(super) calls: Vec<Received>,
+    pub(super) calls: Vec<ReceivedCall>,
     pub(super) answered: HashSet<(usize, i64)>,
     pub(super) cancelled: HashSet<(usize, i64)>,
     /// Processes that have exited, and those that do not answer.
@@ -189,9 +189,9 @@ impl ClientHost for Person {
 pub(super) struct PeerConnector(pub(super) Arc<World>);
 
 /// Counts as a starting server until it is dropped.
-struct Starting(Arc<World>);
+struct StartingGuard(Arc<World>);
 
-impl Drop for Starting {
+impl Drop for StartingGuard {
     fn drop(&mut self) {
         self.0.log().starting -= 1;
     }
@@ -214,7 +214,7 @@ impl Connector for PeerConnector {
                 log.processes += 1;
                 log.processes
             };
-            let _starting = Starting(Arc::clone(&world));
+            let _starting = StartingGuard(Arc::clone(&world));
             let mut dice = world.throw(Dice::split);
             sleep(dice.time(400)).await;
             if !world.is_calm() && dice.chance(20) {
@@ -457,22 +457,22 @@ impl Peer {
     fn call(&mut self, id: i64, params: &Value) {
         let nonce = params["arguments"]["nonce"].as_u64().unwrap();
         let manner = match self.dice.roll(24) {
-            _ if self.world.is_calm() || !params["inputResponses"].is_null() => Manner::Right,
-            0 | 1 => Manner::Twice,
-            2 => Manner::Failed,
-            3 => Manner::Refused,
-            4 => Manner::Late,
-            5 => Manner::Never,
-            6 => Manner::Crash,
-            7 | 8 => Manner::Progress(1 + self.dice.roll(20)),
-            9 => Manner::Changes,
-            10 | 11 => Manner::Asks,
-            12 => Manner::Odd,
-            13 => Manner::Mute,
-            _ => Manner::Right,
+            _ if self.world.is_calm() || !params["inputResponses"].is_null() => AnswerKind::Right,
+            0 | 1 => AnswerKind::Twice,
+            2 => AnswerKind::Failed,
+            3 => AnswerKind::Refused,
+            4 => AnswerKind::Late,
+            5 => AnswerKind::Never,
+            6 => AnswerKind::Crash,
+            7 | 8 => AnswerKind::Progress(1 + self.dice.roll(20)),
+            9 => AnswerKind::Changes,
+            10 | 11 => AnswerKind::Asks,
+            12 => AnswerKind::Odd,
+            13 => AnswerKind::Mute,
+            _ => AnswerKind::Right,
         };
-        self.world.log().calls.push(Received { process: self.process, id, nonce, manner });
-        if manner == Manner::Mute {
+        self.world.log().calls.push(ReceivedCall { process: self.process, id, nonce, manner });
+        if manner == AnswerKind::Mute {
             self.is_mute = true;
             self.world.log().mute.insert(self.process);
         }
@@ -483,36 +483,36 @@ impl Peer {
         let result = text(&words);
         let pause = self.dice.time(2_000);
         match manner {
-            Manner::Right => self.answer(id, Ok(result), pause),
-            Manner::Failed => {
+            AnswerKind::Right => self.answer(id, Ok(result), pause),
+            AnswerKind::Failed => {
                 let mut failed = result;
                 failed["isError"] = true.into();
                 self.answer(id, Ok(failed), pause);
             }
-            Manner::Refused => self.answer(id, Err(-32602), pause),
-            Manner::Odd => self.answer(id, Ok(json!({"resultType": "hologram"})), pause),
-            Manner::Late => self.answer(id, Ok(result), SILENCE * 2),
-            Manner::Never | Manner::Mute => {}
-            Manner::Twice => {
+            AnswerKind::Refused => self.answer(id, Err(-32602), pause),
+            AnswerKind::Odd => self.answer(id, Ok(json!({"resultType": "hologram"})), pause),
+            AnswerKind::Late => self.answer(id, Ok(result), SILENCE * 2),
+            AnswerKind::Never | AnswerKind::Mute => {}
+            AnswerKind::Twice => {
                 self.say(answer(4_711_000, Ok(text("for nobody"))));
                 self.say(json!({"jsonrpc": "2.0", "id": format!("id-{id}"), "result": text("for a text")}));
                 let _ = self.out.send(Line::Text("Listening on stdio".into()));
                 self.answer(id, Ok(result), pause);
                 self.answer(id, Ok(text("the second answer")), pause + Duration::from_millis(1));
             }
-            Manner::Crash => {
+            AnswerKind::Crash => {
                 let out = self.out.clone();
                 self.work.spawn(async move {
                     sleep(pause).await;
                     let _ = out.send(Line::Death);
                 });
             }
-            Manner::Changes => {
+            AnswerKind::Changes => {
                 *self.world.log().versions.entry(self.server.clone()).or_default() += 1;
                 let _ = self.out.send(Line::Text(notification("notifications/tools/list_changed", json!({}))));
                 self.answer(id, Ok(result), pause);
             }
-            Manner::Progress(reports) => {
+            AnswerKind::Progress(reports) => {
                 let (out, token) = (self.out.clone(), params["_meta"]["progressToken"].clone());
                 self.work.spawn(async move {
                     for report in 1..=reports {
@@ -523,7 +523,7 @@ impl Peer {
                     let _ = out.send(Line::Answer(id, answer(id, Ok(result))));
                 });
             }
-            Manner::Asks => self.ask(id, result),
+            AnswerKind::Asks => self.ask(id, result),
         }
     }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde_json::{Map, Value};
 use sinew_llm::models::plain_json;
-use sinew_tui::{Called, Chord, Key, KeyMap, KeyPress, ViewAction};
+use sinew_tui::{Chord, Key, KeyLookup, KeyMap, KeyPress, ViewAction};
 
 use super::table::{ACTIONS, Context, Row, row_of};
 use super::{Action, ListAction, RowKeys, label};
@@ -24,7 +24,7 @@ pub(in crate::modes::interactive) struct Bindings {
 
 /// The state of the editor that determines the context of a key.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::modes::interactive) struct Place {
+pub(in crate::modes::interactive) struct EditorState {
     pub(in crate::modes::interactive) is_empty: bool,
     pub(in crate::modes::interactive) panel_waits: bool,
 }
@@ -99,12 +99,12 @@ impl Bindings {
     ) -> Meaning {
         let names: Vec<&str> = contexts.iter().map(|context| context.name()).collect();
         match self.map.called(&names, before, press) {
-            Called::Action(name) => {
+            KeyLookup::Action(name) => {
                 let row = ACTIONS.iter().find(|row| row.name == name);
                 row.map_or(Meaning::Nothing, |row| Meaning::Action(row.action))
             }
-            Called::Begins(key) => Meaning::Begins(key),
-            Called::Nothing => {
+            KeyLookup::Begins(key) => Meaning::Begins(key),
+            KeyLookup::Nothing => {
                 let key = press.key.to_string();
                 let mut known = ACTIONS.iter().filter(|row| contexts.contains(&row.context));
                 let was_moved = known.any(|row| row.keys.contains(&key.as_str()));
@@ -117,7 +117,7 @@ impl Bindings {
     /// priority over the keys of the editor.
     pub(in crate::modes::interactive) fn in_editor(
         &self,
-        now: Place,
+        now: EditorState,
         before: Option<Key>,
         press: &KeyPress,
     ) -> Meaning {

@@ -6,7 +6,7 @@ use super::{Action, Bindings};
 
 /// The situation in which a key of the run is pressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::modes::interactive) struct Situation {
+pub(in crate::modes::interactive) struct RunKeyContext {
     /// True if a run is active, or other work that can be interrupted.
     pub(in crate::modes::interactive) is_running: bool,
     pub(in crate::modes::interactive) has_draft: bool,
@@ -53,9 +53,9 @@ impl RunNotice {
 }
 
 /// Returns the effect of an action on a run; `None` for other actions.
-pub(in crate::modes::interactive) fn run_action(action: Action, now: Situation) -> Option<RunAction> {
+pub(in crate::modes::interactive) fn run_action(action: Action, now: RunKeyContext) -> Option<RunAction> {
     use RunAction::{Edit, Interrupt, Leave, Nothing, Notice, Send, TakeBack, Tree};
-    let Situation { is_running, has_draft, is_second } = now;
+    let RunKeyContext { is_running, has_draft, is_second } = now;
     Some(match (action, is_running, has_draft) {
         (Action::Submit, _, true) => Send(Delivery::Steer),
         (Action::FollowUp, _, true) => Send(Delivery::FollowUp),
@@ -98,12 +98,12 @@ mod tests {
         ] {
             for (is_second, expect) in [(false, once), (true, twice)] {
                 for ((is_running, has_draft), expect) in situations.into_iter().zip(expect) {
-                    let now = Situation { is_running, has_draft, is_second };
+                    let now = RunKeyContext { is_running, has_draft, is_second };
                     assert_eq!(run_action(key, now), Some(expect), "{key:?} {now:?}");
                 }
             }
         }
-        let now = Situation { is_running: true, has_draft: true, is_second: false };
+        let now = RunKeyContext { is_running: true, has_draft: true, is_second: false };
         assert_eq!(run_action(Action::Tab, now), None);
     }
 }

@@ -15,12 +15,12 @@ use crate::modes::interactive::mailbox::{LoginStep, Message};
 use crate::settings;
 
 /// A requested line, and the draft that is restored afterwards.
-pub(super) struct Wanted {
+pub(super) struct InputRequest {
     purpose: Purpose,
     draft: Editor,
 }
 
-impl Wanted {
+impl InputRequest {
     /// Returns true if the line is not shown.
     pub(super) fn is_hidden(&self) -> bool {
         matches!(self.purpose, Purpose::Key(_))
@@ -90,7 +90,7 @@ impl Linear {
         self.drop_wanted();
         self.output.say(words);
         let draft = std::mem::take(&mut self.editor);
-        self.wanted = Some(Wanted { purpose, draft });
+        self.wanted = Some(InputRequest { purpose, draft });
     }
 
     /// Cancels the request for a line; returns false if there is none.

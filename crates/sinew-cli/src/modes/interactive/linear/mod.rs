@@ -24,24 +24,24 @@ use sinew_tui::{Editor, EditorStyle, Event as Input, InputParser, Key, KeyPress,
 
 use super::ask;
 use super::choices::Topic;
-use super::conversation::{Beginning, Conversation};
+use super::conversation::{Conversation, ConversationInputs};
 use super::history::PromptHistory;
 use super::job;
-use super::keys::{Action, Meaning, Place, Press};
-use super::leaving::Left;
+use super::keys::{Action, EditorState, Meaning, Press};
+use super::leaving::ExitOutcome;
 use super::mailbox::Message;
-use super::outgoing::{Door, Outgoing};
+use super::outgoing::{Outgoing, SendState};
 use super::pasting;
 use super::stash::Stash;
 use super::submit::{self, Submission};
 use super::terminal::Terminal;
-use super::tty::{Manner, Tty};
+use super::tty::{TerminalUse, Tty};
 use super::ui::Parts;
-use crate::control::commands::{Face, Panel, Row, Shared, Verb};
+use crate::control::commands::{Face, Panel, Row, SharedCommand, Verb};
 use crate::control::mcp::NOW;
 use crate::models::is_absent;
 use asked::{OpenQuestion, Reply};
-use chosen::Wanted;
+use chosen::InputRequest;
 use list::Choices;
 use words::Words;
 
@@ -64,7 +64,7 @@ struct Linear {
     asked: VecDeque<OpenQuestion>,
     choices: Option<Choices>,
     /// A requested line.
-    wanted: Option<Wanted>,
+    wanted: Option<InputRequest>,
     /// The channel for lists that tasks load.
     listed: (std::sync::mpsc::Sender<Choices>, std::sync::mpsc::Receiver<Choices>),
     /// True if the terminal does not support cursor movement, so that the kernel edits lines.
@@ -80,7 +80,7 @@ struct Linear {
 ///
 /// # Errors
 /// Returns an error if the terminal cannot be opened.
-pub(super) fn run(parts: Parts, is_plain: bool, pace: Pace) -> io::Result<Left> {
+pub(super) fn run(parts: Parts, is_plain: bool, pace: Pace) -> io::Result<ExitOutcome> {
     let Parts { runtime, mailbox, inbox, history, cwd, keys, first, painted, .. } = parts;
     drop(painted);
     let history = PromptHistory::open(history, mailbox.clone())?;
@@ -88,21 +88,21 @@ pub(super) fn run(parts: Parts, is_plain: bool, pace: Pace) -> io::Result<Left> 
     let (control, warnings) = loop {
         match inbox.messages.recv() {
             Ok(Message::Started(control, warnings)) => break (control, warnings),
-            Ok(Message::End(code)) => return Ok(Left::with(code)),
+            Ok(Message::End(code)) => return Ok(ExitOutcome::with(code)),
             Ok(message) => early.push(message),
             // Cannot occur, because this thread owns a sender.
-            Err(_) => return Ok(Left::with(1)),
+            Err(_) => return Ok(ExitOutcome::with(1)),
         }
     };
-    let mut tty = Tty::open(if is_plain { Manner::Plain } else { Manner::Line })?;
+    let mut tty = Tty::open(if is_plain { TerminalUse::Plain } else { TerminalUse::Line })?;
     if !is_plain {
         tty.guard();
     }
     let hides_thoughts = control.app.startup.settings.hide_thinking_block;
     let input = InputParser::new(std::env::var_os("SSH_CONNECTION").is_some());
     let words = Words::new(pace, hides_thoughts, keys.of_rows());
-    let outgoing = Outgoing::new(Door::Open);
-    let beginning = Beginning { control, runtime, mailbox, keys, history, cwd, outgoing };
+    let outgoing = Outgoing::new(SendState::Ready);
+    let beginning = ConversationInputs { control, runtime, mailbox, keys, history, cwd, outgoing };
     let mut linear = Linear {
         conversation: Conversation::new(Face::Words, beginning),
         terminal: Terminal::new(tty, inbox, input),
@@ -143,7 +143,7 @@ pub(super) fn run(parts: Parts, is_plain: bool, pace: Pace) -> io::Result<Left> 
         job::say_behind(&control);
         job::leave_terminal()?;
     }
-    Ok(Left { code, moved, behind })
+    Ok(ExitOutcome { code, moved, behind })
 }
 
 impl Linear {
@@ -450,7 +450,7 @@ impl Linear {
     /// Returns the press if it has an action or types a text; `None` if it has no effect, or begins a chord.
     fn known_key<'a>(&mut self, press: &'a KeyPress) -> Option<Press<'a>> {
         let before = self.chord.take();
-        let place = Place { is_empty: self.editor.is_empty(), panel_waits: false };
+        let place = EditorState { is_empty: self.editor.is_empty(), panel_waits: false };
         match self.conversation.keys.in_editor(place, before, press) {
             Meaning::Action(action) => Some(Press::Action(action)),
             Meaning::Text => Some(Press::Text(&press.text)),
@@ -587,7 +587,7 @@ impl Linear {
             (Verb::Tools, NOW) => self.list(Topic::Tools { now: true }),
             (Verb::Login, provider) if !provider.is_empty() => self.log_in(provider),
             (Verb::Settings, place) if self.conversation.keep_settings_in(place) => self.list(Topic::Settings),
-            (Verb::Shared(Shared::Help), _) => {
+            (Verb::Shared(SharedCommand::Help), _) => {
                 let text = submit::help(&self.conversation.control, Face::Words, &self.conversation.keys);
                 self.output.say(&text);
             }

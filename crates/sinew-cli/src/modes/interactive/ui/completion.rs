@@ -7,7 +7,7 @@ use sinew_tui::EditAction;
 use super::Ui;
 use crate::control::commands::{self, Face, Panel};
 use crate::modes::interactive::choices::{self, Choice};
-use crate::modes::interactive::complete::{self, Candidate, Popup, Wanted};
+use crate::modes::interactive::complete::{self, Candidate, CompletionKind, Popup};
 use crate::modes::interactive::keys::{Action, Press};
 use crate::modes::interactive::mailbox::Message;
 use crate::modes::interactive::picker::Entry;
@@ -23,14 +23,14 @@ impl Ui {
         };
         let from = request.from;
         match request.wanted {
-            Wanted::Command(query) => {
+            CompletionKind::Command(query) => {
                 self.popup = Popup::new(&before, from, submit::candidates(&self.conversation.control), Some(&query));
             }
-            Wanted::Argument { command, query } => {
+            CompletionKind::Argument { command, query } => {
                 let candidates = self.arguments(&command);
                 self.popup = Popup::new(&before, from, candidates, Some(&query));
             }
-            Wanted::Mention(query) => {
+            CompletionKind::Mention(query) => {
                 let (searches, mailbox) =
                     (Arc::clone(&self.conversation.control.app.searches), self.conversation.mailbox.clone());
                 let cwd = self.conversation.control.app.startup.paths.cwd.clone();

@@ -11,7 +11,7 @@ use crate::control::commands::Verb;
 use crate::control::model::Turn;
 use crate::modes::interactive::choices::Topic;
 use crate::modes::interactive::keys::{
-    Action, Context, ListAction, Meaning, Place, Press, RunAction, Situation, run_action,
+    Action, Context, EditorState, ListAction, Meaning, Press, RunAction, RunKeyContext, run_action,
 };
 use crate::modes::interactive::mailbox::Message;
 use crate::modes::interactive::panel::Effect;
@@ -122,7 +122,7 @@ impl Ui {
                 self.conversation.keys.meaning(&PANEL, before, press)
             }
             (.., panel) => {
-                let place = Place { is_empty: self.editor.is_empty(), panel_waits: panel.is_some() };
+                let place = EditorState { is_empty: self.editor.is_empty(), panel_waits: panel.is_some() };
                 self.conversation.keys.in_editor(place, before, press)
             }
         };
@@ -161,7 +161,7 @@ impl Ui {
         if self.take_popup_key(press) || self.take_vi_key(press) {
             return;
         }
-        let situation = Situation {
+        let situation = RunKeyContext {
             is_running: self.is_busy(),
             has_draft: !self.editor.is_empty(),
             is_second: self.is_second(action, now),

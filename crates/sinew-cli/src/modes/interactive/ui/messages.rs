@@ -18,11 +18,11 @@ use crate::modes::interactive::choices::Topic;
 use crate::modes::interactive::drafts;
 use crate::modes::interactive::facts;
 use crate::modes::interactive::history::HistoryReader;
-use crate::modes::interactive::mailbox::{Message, Shown};
-use crate::modes::interactive::outgoing::Door;
+use crate::modes::interactive::mailbox::{Message, SessionTail};
+use crate::modes::interactive::outgoing::SendState;
 use crate::modes::interactive::panel::{Panel, TYPING};
 use crate::modes::interactive::pasting;
-use crate::modes::interactive::pictures::{PICTURES, PictureBlock, Prepared, Space, prepare};
+use crate::modes::interactive::pictures::{PICTURES, PictureBlock, PreparedPicture, Space, prepare};
 use crate::modes::interactive::replay;
 use crate::modes::interactive::status::Facts;
 use crate::modes::interactive::transcript;
@@ -49,7 +49,7 @@ impl Ui {
     }
 
     fn show_end(&mut self, divider: Option<String>, rows: usize, said: Vec<AgentMessage>) {
-        self.conversation.outgoing.set_door(Door::Reading);
+        self.conversation.outgoing.set_send_state(SendState::Reading);
         let (control, mailbox) = self.conversation.handles();
         let (prompts, cwd) = (self.conversation.history.reader(), self.conversation.cwd.clone());
         let planned = !self.status.facts.mode.is_empty();
@@ -65,8 +65,8 @@ impl Ui {
         });
     }
 
-    fn show(&mut self, shown: Shown) {
-        let Shown { divider, older, messages, prompts, draft } = shown;
+    fn show(&mut self, shown: SessionTail) {
+        let SessionTail { divider, older, messages, prompts, draft } = shown;
         if let Some(text) = divider {
             transcript::line(&mut self.screen, &format!("── {text} ──"), DIM);
         }
@@ -84,7 +84,7 @@ impl Ui {
             }
             Err(error) => transcript::line(&mut self.screen, &format!("✗ {error}"), ERROR),
         }
-        self.conversation.outgoing.set_door(Door::Open);
+        self.conversation.outgoing.set_send_state(SendState::Ready);
         self.conversation.show_session();
         match draft {
             Ok(Some(draft)) if self.editor.is_empty() => {
@@ -306,7 +306,7 @@ impl Ui {
         }
     }
 
-    fn show_picture(&mut self, block: BlockId, prepared: Option<Prepared>) {
+    fn show_picture(&mut self, block: BlockId, prepared: Option<PreparedPicture>) {
         // The image may belong to a previous session.
         let Some(block) = self.screen.block::<PictureBlock>(block) else { return };
         let rows = prepared.as_ref().map(|prepared| prepared.rows.clone()).unwrap_or_default();
@@ -349,7 +349,7 @@ fn read_session(
     divider: Option<String>,
     rows: usize,
     said: &[AgentMessage],
-) -> Shown {
+) -> SessionTail {
     let prompts = prompts.texts(Path::new(cwd));
     let (mut older, mut messages) = (0, control.messages().map_err(|error| error.message));
     if let Ok(all) = &mut messages {
@@ -362,7 +362,7 @@ fn read_session(
         }
     }
     let draft = drafts::take(&control.app.startup.paths.agent, control.session().agent.session().id());
-    Shown { divider, older, messages, prompts, draft: draft.map_err(|error| error.to_string()) }
+    SessionTail { divider, older, messages, prompts, draft: draft.map_err(|error| error.to_string()) }
 }
 
 /// Returns true if messages end with `end`, compared by their displayed contents; false if `end` is empty.

@@ -18,12 +18,14 @@ use tokio::sync::oneshot;
 use crate::control::Control;
 use crate::modes::interactive::blocks::DIM;
 use crate::modes::interactive::characters::{self, CharacterProbe};
-use crate::modes::interactive::keys::{Action, Bindings, Meaning, Place, RowKeys, RunAction, Situation, run_action};
+use crate::modes::interactive::keys::{
+    Action, Bindings, EditorState, Meaning, RowKeys, RunAction, RunKeyContext, run_action,
+};
 use crate::modes::interactive::mailbox::{Inbox, Message};
-use crate::modes::interactive::outgoing::{Door, Outgoing};
+use crate::modes::interactive::outgoing::{Outgoing, SendState};
 use crate::modes::interactive::pasting;
 use crate::modes::interactive::replay;
-use crate::modes::interactive::transcript::{self, Looks};
+use crate::modes::interactive::transcript::{self, DisplayOptions};
 use crate::modes::interactive::tty::Tty;
 
 /// The number of bytes at the end of a session file that are read for the first frame.
@@ -58,7 +60,7 @@ impl Opening {
         is_quiet: bool,
         resumed: Option<&Path>,
         rows: usize,
-        looks: Looks,
+        looks: DisplayOptions,
     ) -> Opening {
         let mut screen = Screen::new(tty.size(), options, Arc::new(Theme::default()));
         let mut head = Line::styled("sinew ", Style::PLAIN.with(Attrs::BOLD));
@@ -88,7 +90,7 @@ impl Opening {
             input,
             editor: Editor::new(),
             probe,
-            outgoing: Outgoing::new(Door::Reading),
+            outgoing: Outgoing::new(SendState::Reading),
             said,
             messages,
             events,
@@ -177,12 +179,12 @@ impl Opening {
     /// Handles a key; returns true if the user exits.
     fn press(&mut self, keys: &Bindings, press: KeyPress) -> bool {
         let is_empty = self.editor.is_empty();
-        let action = match keys.in_editor(Place { is_empty, panel_waits: false }, None, &press) {
+        let action = match keys.in_editor(EditorState { is_empty, panel_waits: false }, None, &press) {
             Meaning::Action(action) => Some(action),
             Meaning::Text | Meaning::Begins(_) | Meaning::Nothing => None,
         };
         let is_running = !self.outgoing.is_empty();
-        let situation = Situation { is_running, has_draft: !is_empty, is_second: action == Some(Action::Clear) };
+        let situation = RunKeyContext { is_running, has_draft: !is_empty, is_second: action == Some(Action::Clear) };
         let run = action.and_then(|action| run_action(action, situation));
         match (run, action.and_then(Action::edit)) {
             // The keys were meant for a panel.

@@ -10,16 +10,16 @@ use sinew_tui::{Characters, Depth, Row, ScreenOptions};
 
 use super::Ui;
 use crate::control::ControlError;
-use crate::control::commands::{Shared, Verb};
+use crate::control::commands::{SharedCommand, Verb};
 use crate::modes::interactive::characters;
 use crate::modes::interactive::choices::{self, Choice, Entries, Topic};
 use crate::modes::interactive::choosing::{self, Purpose};
 use crate::modes::interactive::conversation::LoginStart;
-use crate::modes::interactive::form::{Filled, Form};
+use crate::modes::interactive::form::{Form, FormEffect};
 use crate::modes::interactive::keys::{Action, ListAction, Press, TreeAction};
 use crate::modes::interactive::mailbox::{LoginStep, Mailbox, Message};
-use crate::modes::interactive::outgoing::Door;
-use crate::modes::interactive::picker::{Picked, Picker};
+use crate::modes::interactive::outgoing::SendState;
+use crate::modes::interactive::picker::{Picker, PickerEffect};
 use crate::modes::interactive::tree::TreeFilter;
 use crate::settings::{self, TuiResize};
 
@@ -79,7 +79,7 @@ impl Ui {
         if inside("STY") || inside("ZELLIJ") {
             return Err("/redraw all does not work in screen and zellij, which keep erased rows: use /redraw".into());
         }
-        if self.is_busy() || self.conversation.outgoing.door() != Door::Open || self.screen.is_resizing() {
+        if self.is_busy() || self.conversation.outgoing.send_state() != SendState::Ready || self.screen.is_resizing() {
             let key = self.conversation.keys.short(Action::Interrupt);
             return Err(format!(
                 "/redraw all needs an idle session: stop the run with {key}, or try again when it is over"
@@ -260,16 +260,16 @@ impl Ui {
             Some(Overlay::Picker(topic, picker)) => {
                 let topic = *topic;
                 match picker.key(press) {
-                    Picked::Nothing => {}
-                    Picked::Moved => self.look_closer(),
-                    Picked::Closed => self.leave(topic),
-                    Picked::Taken(choice) => self.choose(choice),
-                    Picked::Other(action, choice) => self.press(topic, action, choice),
+                    PickerEffect::Nothing => {}
+                    PickerEffect::Moved => self.look_closer(),
+                    PickerEffect::Closed => self.leave(topic),
+                    PickerEffect::Taken(choice) => self.choose(choice),
+                    PickerEffect::Other(action, choice) => self.press(topic, action, choice),
                 }
             }
             Some(Overlay::Form(form)) => match form.key(press) {
-                Filled::Stays => {}
-                Filled::Closed => {
+                FormEffect::Stays => {}
+                FormEffect::Closed => {
                     let purpose = form.purpose.clone();
                     self.overlay = None;
                     self.conversation.end_login();
@@ -279,7 +279,7 @@ impl Ui {
                         _ => {}
                     }
                 }
-                Filled::Done(text) => {
+                FormEffect::Done(text) => {
                     let purpose = form.purpose.clone();
                     self.overlay = None;
                     self.fill_in(purpose, text);
@@ -484,7 +484,7 @@ impl Ui {
             Purpose::Wait => {}
             Purpose::Steer(id) => {
                 if !text.trim().is_empty() {
-                    self.conversation.run_verb(Verb::Shared(Shared::Steer), format!("{id} {text}"));
+                    self.conversation.run_verb(Verb::Shared(SharedCommand::Steer), format!("{id} {text}"));
                 }
                 self.open(Topic::Tasks);
             }

@@ -11,7 +11,7 @@ use super::Ui;
 use crate::app::OpenSession;
 use crate::modes::interactive::blocks::DIM;
 use crate::modes::interactive::keys::{Action, Context, ListAction, Press};
-use crate::modes::interactive::mailbox::{Message, Searched};
+use crate::modes::interactive::mailbox::{Message, SearchResult};
 use crate::modes::interactive::session_passages::SessionPassages;
 use crate::modes::interactive::transcript;
 
@@ -202,12 +202,12 @@ impl Ui {
         let mailbox = self.conversation.mailbox.clone();
         self.conversation.runtime.spawn_blocking(move || {
             let spot = search.run(&|| goes_on.load(Ordering::Relaxed));
-            mailbox.send(Message::Searched(Box::new(Searched { search, spot, goes_on })));
+            mailbox.send(Message::Searched(Box::new(SearchResult { search, spot, goes_on })));
         });
     }
 
     /// Handles the result of a search, unless it is not needed any more.
-    pub(super) fn searched(&mut self, Searched { search, spot, goes_on }: Searched) {
+    pub(super) fn searched(&mut self, SearchResult { search, spot, goes_on }: SearchResult) {
         let Some(open) = &mut self.viewer else { return };
         if open.searches.take_if(|waits| Arc::ptr_eq(waits, &goes_on)).is_some() {
             open.viewer.found(&search, spot);

@@ -16,7 +16,7 @@ use crate::sys::QUIET;
 
 /// A program to start under a keeper.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct KeptProgram {
+pub struct ProgramSpec {
     /// A path, or a name that is looked up on the `PATH` of `env`.
     pub program: OsString,
     /// The arguments without the program's name.
@@ -29,7 +29,7 @@ pub struct KeptProgram {
 
 /// Our ends of the program's standard streams. They are pipes that no other child inherits.
 #[derive(Debug)]
-pub struct KeptPipes {
+pub struct ProgramPipes {
     /// The standard input of the program.
     pub stdin: OwnedFd,
     /// The standard output of the program.
@@ -42,9 +42,9 @@ pub struct KeptPipes {
 /// its standard input is closed, the program has 500 ms to exit; then its processes receive SIGTERM and have 2 s; then
 /// they are killed.
 ///
-/// Dropping it returns at once, and the termination continues in the background. [`Kept::close`] waits for it.
+/// Dropping it returns at once, and the termination continues in the background. [`SupervisedProgram::close`] waits for it.
 #[derive(Debug)]
-pub struct Kept {
+pub struct SupervisedProgram {
     link: UnixStream,
     keeper: Option<Child>,
     pid: u32,
@@ -56,9 +56,9 @@ pub struct Kept {
 ///
 /// # Errors
 /// Returns an error with the name of the program and the cause if the system cannot start the keeper or the program.
-pub fn start(keeper: &Path, program: &KeptProgram) -> Result<(Kept, KeptPipes)> {
+pub fn start(keeper: &Path, program: &ProgramSpec) -> Result<(SupervisedProgram, ProgramPipes)> {
     let failed = |cause: &io::Error| Error::io(format!("failed to start {:?}", program.program), cause);
-    let begin = || -> io::Result<(Kept, KeptPipes)> {
+    let begin = || -> io::Result<(SupervisedProgram, ProgramPipes)> {
         let (link, theirs) = UnixStream::pair()?;
         #[cfg(target_os = "macos")]
         rustix::net::sockopt::set_socket_nosigpipe(&link, true)?;
@@ -71,7 +71,7 @@ pub fn start(keeper: &Path, program: &KeptProgram) -> Result<(Kept, KeptPipes)> 
             .stderr(Stdio::null())
             .spawn()
             .map_err(|cause| io::Error::new(cause.kind(), format!("the keeper {keeper:?}: {cause}")))?;
-        let kept = Kept { link, keeper: Some(child), pid: 0, status: None };
+        let kept = SupervisedProgram { link, keeper: Some(child), pid: 0, status: None };
         let request = request::encode(program)?;
         let ends = [stdin.0.as_fd(), stdout.1.as_fd(), stderr.1.as_fd()];
         match send(&kept.link, &request, &ends) {
@@ -79,7 +79,7 @@ pub fn start(keeper: &Path, program: &KeptProgram) -> Result<(Kept, KeptPipes)> 
             Err(cause) if matches!(cause.kind(), io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset) => {}
             sent => sent?,
         }
-        let pipes = KeptPipes { stdin: stdin.1.into(), stdout: stdout.0.into(), stderr: stderr.0.into() };
+        let pipes = ProgramPipes { stdin: stdin.1.into(), stdout: stdout.0.into(), stderr: stderr.0.into() };
         Ok((kept, pipes))
     };
     let (mut kept, pipes) = begin().map_err(|cause| failed(&cause))?;
@@ -108,7 +108,7 @@ fn send(link: &UnixStream, bytes: &[u8], fds: &[std::os::fd::BorrowedFd<'_>; 3])
     (&*link).write_all(&bytes[sent..])
 }
 
-impl Kept {
+impl SupervisedProgram {
     /// Returns the process id of the program, which may have ended already.
     #[must_use]
     pub fn pid(&self) -> u32 {
@@ -128,7 +128,7 @@ impl Kept {
         self.status
     }
 
-    /// Terminates the program as described at [`Kept`] and waits until all its descendants have ended: at most about
+    /// Terminates the program as described at [`SupervisedProgram`] and waits until all its descendants have ended: at most about
     /// 2.5 s, and 500 ms for a program that exits when its standard input closes. Close that first, otherwise the
     /// program is not asked.
     pub fn close(mut self) {
@@ -158,7 +158,7 @@ impl Kept {
     }
 }
 
-impl Drop for Kept {
+impl Drop for SupervisedProgram {
     fn drop(&mut self) {
         let _ = self.link.shutdown(std::net::Shutdown::Both);
         let Some(mut keeper) = self.keeper.take() else { return };

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage};
 
-use super::{CLOSE_GRACE, EXITED, KILL, KeptProgram, NOT_STARTED, STARTED, TERM_GRACE, request};
+use super::{CLOSE_GRACE, EXITED, KILL, NOT_STARTED, ProgramSpec, STARTED, TERM_GRACE, request};
 use crate::sys::{self, CLOSED_ON_EXEC, Entry};
 use crate::tree;
 
@@ -55,7 +55,7 @@ fn prepare() {
     }
 }
 
-fn receive(link: &mut UnixStream) -> io::Result<(KeptProgram, [OwnedFd; 3])> {
+fn receive(link: &mut UnixStream) -> io::Result<(ProgramSpec, [OwnedFd; 3])> {
     let mut first = vec![0; 4096];
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(3))];
     let mut control = RecvAncillaryBuffer::new(&mut space);
@@ -76,7 +76,7 @@ fn receive(link: &mut UnixStream) -> io::Result<(KeptProgram, [OwnedFd; 3])> {
     Ok((request::read(first, link)?, fds))
 }
 
-fn spawn(program: &KeptProgram, [stdin, stdout, stderr]: [OwnedFd; 3]) -> io::Result<i32> {
+fn spawn(program: &ProgramSpec, [stdin, stdout, stderr]: [OwnedFd; 3]) -> io::Result<i32> {
     let mut command = Command::new(&program.program);
     command.args(&program.args).env_clear().envs(program.env.iter().map(|(name, value)| (name, value)));
     command.stdin(Stdio::from(stdin)).stdout(Stdio::from(stdout)).stderr(Stdio::from(stderr)).process_group(0);
@@ -142,7 +142,7 @@ struct Keeper {
 
 /// The reason for the end of a wait.
 #[derive(PartialEq, Eq)]
-enum Woken {
+enum WaitEnd {
     /// The program has ended; other processes may still be running.
     ProgramOver,
     NoneLeft,
@@ -157,15 +157,15 @@ impl Keeper {
         let mut kill = false;
         loop {
             match self.wait(None, true) {
-                Woken::NoneLeft => return,
-                Woken::KillAsked => kill = true,
-                Woken::Closed if !self.program_over => {
-                    if self.wait(Some(CLOSE_GRACE), false) == Woken::NoneLeft {
+                WaitEnd::NoneLeft => return,
+                WaitEnd::KillAsked => kill = true,
+                WaitEnd::Closed if !self.program_over => {
+                    if self.wait(Some(CLOSE_GRACE), false) == WaitEnd::NoneLeft {
                         return;
                     }
                 }
-                Woken::Closed | Woken::ProgramOver => {}
-                Woken::TimeOver => continue,
+                WaitEnd::Closed | WaitEnd::ProgramOver => {}
+                WaitEnd::TimeOver => continue,
             }
             break;
         }
@@ -174,8 +174,8 @@ impl Keeper {
             let until = Instant::now() + TERM_GRACE;
             loop {
                 match self.wait(Some(until.saturating_duration_since(Instant::now())), false) {
-                    Woken::NoneLeft => return,
-                    Woken::TimeOver => break,
+                    WaitEnd::NoneLeft => return,
+                    WaitEnd::TimeOver => break,
                     _ => {}
                 }
             }
@@ -185,7 +185,7 @@ impl Keeper {
 
     /// Sleeps until an event. With `listen`, events of the host also end the sleep. After the host has closed its end,
     /// they would wake the keeper permanently.
-    fn wait(&mut self, limit: Option<Duration>, listen: bool) -> Woken {
+    fn wait(&mut self, limit: Option<Duration>, listen: bool) -> WaitEnd {
         let until = limit.map(|limit| Instant::now() + limit);
         loop {
             let left = until.map(|until| until.saturating_duration_since(Instant::now()));
@@ -196,25 +196,25 @@ impl Keeper {
             }
             let ready = poll(&mut fds, timeout.as_ref());
             if matches!(ready, Ok(0)) && until.is_some() {
-                return Woken::TimeOver;
+                return WaitEnd::TimeOver;
             }
             let [of_reaper, of_host] = [0, 1].map(|index| fds.get(index).is_some_and(|fd| !fd.revents().is_empty()));
             if of_reaper {
                 let mut status = [0; 4];
                 if self.reaper.read_exact(&mut status).is_err() {
-                    return Woken::NoneLeft;
+                    return WaitEnd::NoneLeft;
                 }
                 self.program_over = true;
                 tell(&mut self.link, EXITED, i32::from_ne_bytes(status));
-                return Woken::ProgramOver;
+                return WaitEnd::ProgramOver;
             }
             if of_host {
                 let mut byte = [0];
                 match self.link.read(&mut byte) {
-                    Ok(1) if byte[0] == KILL => return Woken::KillAsked,
+                    Ok(1) if byte[0] == KILL => return WaitEnd::KillAsked,
                     Ok(1) => {}
                     Err(cause) if cause.kind() == io::ErrorKind::Interrupted => {}
-                    Ok(_) | Err(_) => return Woken::Closed,
+                    Ok(_) | Err(_) => return WaitEnd::Closed,
                 }
             }
         }
@@ -236,7 +236,7 @@ impl Keeper {
             for entry in &below {
                 sys::signal(entry, sys::SIGKILL);
             }
-            if self.wait(Some(KILL_ROUND), false) == Woken::NoneLeft {
+            if self.wait(Some(KILL_ROUND), false) == WaitEnd::NoneLeft {
                 return;
             }
         }

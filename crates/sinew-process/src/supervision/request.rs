@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
 
-use super::KeptProgram;
+use super::ProgramSpec;
 
 /// Increased with every change of the format: the keeper's program file may have been replaced while this program runs.
 const VERSION: u8 = 1;
@@ -16,7 +16,7 @@ pub(super) const LENGTH_BYTES: usize = 4;
 /// The maximum size of all arguments and variables together; the system has a similar limit.
 const LIMIT: usize = 8 * 1024 * 1024;
 
-pub(super) fn encode(program: &KeptProgram) -> io::Result<Vec<u8>> {
+pub(super) fn encode(program: &ProgramSpec) -> io::Result<Vec<u8>> {
     let mut body = vec![VERSION];
     let mut put = |text: &OsStr| {
         body.extend_from_slice(&u32::try_from(text.len()).unwrap_or(u32::MAX).to_ne_bytes());
@@ -39,7 +39,7 @@ pub(super) fn encode(program: &KeptProgram) -> io::Result<Vec<u8>> {
 }
 
 /// Reads a request whose first bytes were already received.
-pub(super) fn read(mut first: Vec<u8>, from: &mut impl Read) -> io::Result<KeptProgram> {
+pub(super) fn read(mut first: Vec<u8>, from: &mut impl Read) -> io::Result<ProgramSpec> {
     let mut more = |bytes: &mut Vec<u8>, count: usize| -> io::Result<()> {
         let have = bytes.len();
         if have < count {
@@ -58,7 +58,7 @@ pub(super) fn read(mut first: Vec<u8>, from: &mut impl Read) -> io::Result<KeptP
     decode(&body).ok_or_else(|| io::ErrorKind::InvalidData.into())
 }
 
-fn decode(body: &[u8]) -> Option<KeptProgram> {
+fn decode(body: &[u8]) -> Option<ProgramSpec> {
     let (&version, mut rest) = body.split_first()?;
     if version != VERSION {
         return None;
@@ -79,7 +79,7 @@ fn decode(body: &[u8]) -> Option<KeptProgram> {
     while let Some(name) = texts.next() {
         env.push((name, texts.next()?));
     }
-    (args.len() == count).then_some(KeptProgram { program, args, env, cwd })
+    (args.len() == count).then_some(ProgramSpec { program, args, env, cwd })
 }
 
 #[cfg(test)]
@@ -88,7 +88,7 @@ mod tests {
 
     #[test]
     fn requests_round_trip_however_they_are_split() {
-        let program = KeptProgram {
+        let program = ProgramSpec {
             program: "sh".into(),
             args: vec!["-c".into(), "".into(), OsString::from_vec(vec![0xFF, b'=', b'\n'])],
             env: vec![("A".into(), "".into()), ("B".into(), "2".into())],
@@ -104,7 +104,7 @@ mod tests {
 
     #[test]
     fn rejects_requests_of_another_version() {
-        let mut bytes = encode(&KeptProgram::default()).unwrap();
+        let mut bytes = encode(&ProgramSpec::default()).unwrap();
         bytes[LENGTH_BYTES] = 9;
         assert_eq!(read(bytes, &mut io::empty()).unwrap_err().kind(), io::ErrorKind::InvalidData);
     }

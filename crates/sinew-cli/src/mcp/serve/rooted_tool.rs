@@ -17,7 +17,7 @@ use super::roots::Roots;
 /// Calls that change something run alone; the others run at the same time.
 pub(super) type Gate = Arc<RwLock<()>>;
 
-struct Lent {
+struct RootedTool {
     tool: Arc<dyn Tool>,
     roots: Roots,
     gate: Gate,
@@ -26,10 +26,10 @@ struct Lent {
 
 /// Serves a tool for files below `roots`.
 pub(super) fn tool(tool: Arc<dyn Tool>, roots: Roots, gate: Gate) -> Arc<dyn ServedTool> {
-    Arc::new(Lent { tool, roots, gate, calls: AtomicU64::new(1) })
+    Arc::new(RootedTool { tool, roots, gate, calls: AtomicU64::new(1) })
 }
 
-impl ServedTool for Lent {
+impl ServedTool for RootedTool {
     fn name(&self) -> &str {
         self.tool.name()
     }
@@ -88,7 +88,7 @@ impl ServedTool for Lent {
     }
 }
 
-impl Lent {
+impl RootedTool {
     /// Checks the paths that a call names: a single one, or a list.
     fn check_paths(&self, arguments: &Value) -> Result<(), String> {
         (self.tool.semantics().subjects)(arguments).iter().try_for_each(|subject| match subject {

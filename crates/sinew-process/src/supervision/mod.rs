@@ -13,7 +13,7 @@ mod host;
 mod keeper;
 mod request;
 
-pub use host::{Kept, KeptPipes, KeptProgram, start};
+pub use host::{ProgramPipes, ProgramSpec, SupervisedProgram, start};
 pub use keeper::keeper;
 
 use std::time::Duration;
