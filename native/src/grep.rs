@@ -6,7 +6,7 @@ use napi::bindgen_prelude::{Either, Function, Object, Uint8Array, Uint32Array};
 use napi::{Env, Unknown};
 use napi_derive::napi;
 use sinew::base::{Error, Result};
-use sinew::search::{self, GrepResult, Rows, SearchResult, Skipped};
+use sinew::search::{self, GrepResult, Rows, SearchResult, SkippedFiles};
 
 use crate::abort::Abort;
 use crate::column_text::{ColumnText, column_text};
@@ -103,7 +103,7 @@ impl From<GrepResult> for GrepAnswer {
     fn from(result: GrepResult) -> GrepAnswer {
         let GrepResult { matches, total_matches, files_with_matches, files_searched, limit_reached, skipped, warnings } =
             result;
-        let Skipped { binary, too_large, unreadable } = skipped;
+        let SkippedFiles { binary, too_large, unreadable } = skipped;
         let matches = matches.into_iter().map(Columns::from).collect();
         GrepAnswer {
             matches,

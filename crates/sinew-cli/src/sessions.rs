@@ -9,7 +9,7 @@ use parking_lot::Mutex;
 use sinew::base::{Error, ErrorCode};
 use sinew_session::clock::Clock;
 use sinew_session::files::{private, private_folder};
-use sinew_session::{Blobs, Found, KnownSessions, Listed, Mask, Scope, Session, SessionOptions};
+use sinew_session::{Blobs, KnownSessions, Mask, ResolvedSession, Scope, Session, SessionOptions, SessionSummary};
 
 use crate::args::SessionChoice;
 use crate::config::Paths;
@@ -214,8 +214,8 @@ impl SessionStore {
     /// Returns an error if no session or several match, or if the file is not a session.
     pub(crate) fn find(&self, word: &str) -> Result<PathBuf, Error> {
         let file = match sinew_session::resolve(&self.folders.all, &self.paths.cwd, word)? {
-            Found::Here(path) => path,
-            Found::Elsewhere(listed) => listed.path,
+            ResolvedSession::Here(path) => path,
+            ResolvedSession::Elsewhere(listed) => listed.path,
         };
         self.view(&file)?;
         Ok(file)
@@ -239,7 +239,7 @@ impl SessionStore {
 
     /// Lists the sessions of this directory that contain a message, newest first; with `all`, the sessions of all
     /// directories, including empty ones.
-    pub(crate) fn list(&self, all: bool) -> Vec<Listed> {
+    pub(crate) fn list(&self, all: bool) -> Vec<SessionSummary> {
         let scope = if all { Scope::All } else { Scope::Cwd(&self.paths.cwd) };
         let mut listed = self.known.lock().list(&self.folders.all, scope);
         listed.retain(|session| all || session.has_messages);
@@ -307,8 +307,8 @@ fn locate(
 
 fn resolve(folders: &SessionFolders, paths: &Paths, word: &str) -> Result<PathBuf, Failure> {
     match sinew_session::resolve(&folders.all, &paths.cwd, word).map_err(refused)? {
-        Found::Here(path) => Ok(path),
-        Found::Elsewhere(listed) => Err(Failure::usage(format!(
+        ResolvedSession::Here(path) => Ok(path),
+        ResolvedSession::Elsewhere(listed) => Err(Failure::usage(format!(
             "Session \"{word}\" is in another project ({}). Use --fork {word} to continue a copy here.",
             listed.cwd
         ))),
@@ -318,8 +318,8 @@ fn resolve(folders: &SessionFolders, paths: &Paths, word: &str) -> Result<PathBu
 /// Returns the file of the session that `word` names, of any working directory.
 pub(crate) fn resolve_any(folders: &SessionFolders, paths: &Paths, word: &str) -> Result<PathBuf, Failure> {
     match sinew_session::resolve(&folders.all, &paths.cwd, word).map_err(refused)? {
-        Found::Here(path) => Ok(path),
-        Found::Elsewhere(listed) => Ok(listed.path),
+        ResolvedSession::Here(path) => Ok(path),
+        ResolvedSession::Elsewhere(listed) => Ok(listed.path),
     }
 }
 

@@ -23,7 +23,7 @@ pub(crate) struct Pieces<'a> {
 impl<'a> Pieces<'a> {
     /// Splits two texts. Equal pieces of both have the same number.
     pub(crate) fn pair(old: &'a str, new: &'a str, unit: Unit, cancel: &CancelToken) -> Result<(Self, Self)> {
-        let mut numbers = HashMap::with_hasher(Seeded(RandomState::new().hash_one(0)));
+        let mut numbers = HashMap::with_hasher(SeededState(RandomState::new().hash_one(0)));
         let mut split = |text: &'a str| match unit {
             Unit::Line => Pieces::new(text, lines(text), "lines", &mut numbers, cancel),
             Unit::Word => Pieces::new(text, words(text), "words", &mut numbers, cancel),
@@ -35,7 +35,7 @@ impl<'a> Pieces<'a> {
         text: &'a str,
         pieces: impl Iterator<Item = &'a str>,
         unit: &str,
-        numbers: &mut HashMap<&'a str, u32, Seeded>,
+        numbers: &mut HashMap<&'a str, u32, SeededState>,
         cancel: &CancelToken,
     ) -> Result<Pieces<'a>> {
         let (mut ends, mut ids, mut end) = (Vec::new(), Vec::new(), 0);
@@ -67,30 +67,30 @@ impl<'a> Pieces<'a> {
 
 /// Creates hashers with a random seed, so that no text can be crafted whose pieces all collide. The standard library's
 /// hasher would need half of the splitting time.
-struct Seeded(u64);
+struct SeededState(u64);
 
-impl BuildHasher for Seeded {
-    type Hasher = Folding;
+impl BuildHasher for SeededState {
+    type Hasher = FoldingHasher;
 
-    fn build_hasher(&self) -> Folding {
-        Folding { seed: self.0, state: self.0 }
+    fn build_hasher(&self) -> FoldingHasher {
+        FoldingHasher { seed: self.0, state: self.0 }
     }
 }
 
 /// Hashes eight bytes with one multiplication, whose upper half is folded into the lower one.
-struct Folding {
+struct FoldingHasher {
     seed: u64,
     state: u64,
 }
 
-impl Folding {
+impl FoldingHasher {
     fn add(&mut self, word: u64) {
         let product = u128::from(self.state ^ word) * u128::from(self.seed | 0x9E37_79B9_7F4A_7C15);
         self.state = (product as u64) ^ (product >> 64) as u64;
     }
 }
 
-impl Hasher for Folding {
+impl Hasher for FoldingHasher {
     fn write(&mut self, bytes: &[u8]) {
         let (words, rest) = bytes.as_chunks::<8>();
         words.iter().for_each(|word| self.add(u64::from_le_bytes(*word)));

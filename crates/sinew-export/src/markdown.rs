@@ -57,7 +57,7 @@ pub(super) fn words(html: &HtmlWriter<'_>, text: &str) -> String {
 struct Writer<'p, 'a> {
     html: &'p mut HtmlWriter<'a>,
     /// The end of each open tag; `None` for one that was too deep.
-    open: Vec<Option<Ending>>,
+    open: Vec<Option<ClosingMarkup>>,
     /// The language and text of the open code block; `None` outside one.
     code: Option<(String, String)>,
     aligns: Vec<Alignment>,
@@ -65,7 +65,7 @@ struct Writer<'p, 'a> {
     in_head: bool,
 }
 
-enum Ending {
+enum ClosingMarkup {
     Markup(&'static str),
     /// Shows the address of a link that is not followed.
     Address(String),
@@ -127,7 +127,7 @@ impl Writer<'_, '_> {
         }
         let ending = match tag {
             // An image becomes a link, and links cannot be nested.
-            Tag::Link { .. } | Tag::Image { .. } if self.is_in_link() => Ending::Markup(""),
+            Tag::Link { .. } | Tag::Image { .. } if self.is_in_link() => ClosingMarkup::Markup(""),
             Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. } => self.link(&dest_url),
             Tag::Table(aligns) => {
                 self.aligns = aligns;
@@ -146,7 +146,7 @@ impl Writer<'_, '_> {
             Tag::TableCell => self.table_cell(),
             Tag::List(Some(start)) => {
                 self.html.tag("<ol start=\"").part(&start.to_string()).tag("\">\n");
-                Ending::Markup("</ol>\n")
+                ClosingMarkup::Markup("</ol>\n")
             }
             Tag::Heading { level, .. } => match level {
                 // The page has headings above these.
@@ -163,17 +163,17 @@ impl Writer<'_, '_> {
             Tag::Emphasis => self.pair("<em>", "</em>"),
             Tag::Strong => self.pair("<strong>", "</strong>"),
             Tag::Strikethrough => self.pair("<del>", "</del>"),
-            _ => Ending::Markup(""),
+            _ => ClosingMarkup::Markup(""),
         };
         self.open.push(Some(ending));
     }
 
-    fn pair(&mut self, begin: &'static str, end: &'static str) -> Ending {
+    fn pair(&mut self, begin: &'static str, end: &'static str) -> ClosingMarkup {
         self.html.tag(begin);
-        Ending::Markup(end)
+        ClosingMarkup::Markup(end)
     }
 
-    fn table_cell(&mut self) -> Ending {
+    fn table_cell(&mut self) -> ClosingMarkup {
         let align = self.aligns.get(self.cell).copied().unwrap_or(Alignment::None);
         self.cell += 1;
         match (self.in_head, align) {
@@ -186,24 +186,24 @@ impl Writer<'_, '_> {
         }
     }
 
-    fn link(&mut self, address: &CowStr<'_>) -> Ending {
+    fn link(&mut self, address: &CowStr<'_>) -> ClosingMarkup {
         if !is_safe(address) {
-            return Ending::Address(address.to_string());
+            return ClosingMarkup::Address(address.to_string());
         }
         self.html.tag("<a href=\"").text(address).tag("\" rel=\"noopener noreferrer nofollow\">");
-        Ending::Markup("</a>")
+        ClosingMarkup::Markup("</a>")
     }
 
     fn is_in_link(&self) -> bool {
-        self.open.iter().any(|ending| matches!(ending, Some(Ending::Markup("</a>"))))
+        self.open.iter().any(|ending| matches!(ending, Some(ClosingMarkup::Markup("</a>"))))
     }
 
     fn end(&mut self) {
         match self.open.pop().flatten() {
-            Some(Ending::Markup(markup)) => {
+            Some(ClosingMarkup::Markup(markup)) => {
                 self.html.tag(markup);
             }
-            Some(Ending::Address(address)) if !address.is_empty() => {
+            Some(ClosingMarkup::Address(address)) if !address.is_empty() => {
                 self.html.tag(" <span class=\"address\">(").text(&address).tag(")</span>");
             }
             _ => {}

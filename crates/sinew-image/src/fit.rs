@@ -28,7 +28,7 @@ impl Default for FitOptions {
 
 /// An image within the limits.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fitted {
+pub struct FitResult {
     /// The file.
     pub data: Vec<u8>,
     /// The MIME type.
@@ -56,7 +56,7 @@ const QUALITIES: [u8; 4] = [85, 70, 55, 40];
 /// # Errors
 /// Returns the errors of [`decode`], [`ErrorCode::InvalidArgument`] if a limit is 0, and [`ErrorCode::LimitExceeded`]
 /// if even one pixel exceeds `max_bytes`. Checks `cancel` between the steps.
-pub fn fit_image(bytes: &[u8], options: &FitOptions, cancel: &CancelToken) -> Result<Fitted> {
+pub fn fit_image(bytes: &[u8], options: &FitOptions, cancel: &CancelToken) -> Result<FitResult> {
     let FitOptions { max_width, max_height, max_bytes, format } = *options;
     if max_width == 0 || max_height == 0 || max_bytes == 0 {
         return Err(Error::invalid(format!(
@@ -75,7 +75,7 @@ pub fn fit_image(bytes: &[u8], options: &FitOptions, cancel: &CancelToken) -> Re
         // An unchanged file is decoded too: a model would reject a corrupt one, and with it the whole conversation.
         decode(bytes, cancel)?;
         let mime_type = head.format.mime_type();
-        return Ok(Fitted { data: bytes.to_vec(), mime_type, width, height, resized: false });
+        return Ok(FitResult { data: bytes.to_vec(), mime_type, width, height, resized: false });
     }
     let steps = steps(head.format, format);
     let mut size = fit_sides((width, height), (max_width, max_height));
@@ -85,7 +85,7 @@ pub fn fit_image(bytes: &[u8], options: &FitOptions, cancel: &CancelToken) -> Re
         if let Some((data, format)) = first_that_fits(&small, &steps, max_bytes, cancel)? {
             let resized = size != (width, height);
             let mime_type = format.mime_type();
-            return Ok(Fitted { data, mime_type, width: size.0, height: size.1, resized });
+            return Ok(FitResult { data, mime_type, width: size.0, height: size.1, resized });
         }
         if size == (1, 1) {
             return Err(Error::new(

@@ -42,7 +42,7 @@ mod resize;
 pub mod terminal;
 
 pub use decode::{Probe, decode, probe};
-pub use fit::{FitOptions, Fitted, fit_image};
+pub use fit::{FitOptions, FitResult, fit_image};
 pub use format::{ImageFormat, SourceFormat};
 pub use image::metadata::Orientation;
 pub use limits::{MAX_BYTES, MAX_SIDE};

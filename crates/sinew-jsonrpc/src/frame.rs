@@ -9,14 +9,14 @@ pub enum Frame<'a> {
     /// The bytes of one message, without line end or header.
     Message(&'a [u8]),
     /// A message beyond the limit, which was skipped.
-    TooLarge(&'a Skipped),
+    TooLarge(&'a SkippedMessage),
     /// The stream cannot be read any further, with the reason. Nothing follows.
     Broken(&'static str),
 }
 
 /// The size, the start and the end of a skipped message.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Skipped {
+pub struct SkippedMessage {
     /// The size in bytes.
     pub bytes: u64,
     /// The first bytes, at most [`SAMPLE`].
@@ -183,7 +183,7 @@ pub fn with_header(message: &[u8]) -> Vec<u8> {
 struct BodyBuffer {
     limit: usize,
     bytes: Vec<u8>,
-    skipped: Option<Skipped>,
+    skipped: Option<SkippedMessage>,
 }
 
 impl BodyBuffer {
@@ -195,7 +195,7 @@ impl BodyBuffer {
         if let Some(skipped) = &mut self.skipped {
             skipped.add(bytes);
         } else if self.bytes.len() + bytes.len() > self.limit {
-            let mut skipped = Skipped { bytes: 0, head: Vec::new(), tail: Vec::new() };
+            let mut skipped = SkippedMessage { bytes: 0, head: Vec::new(), tail: Vec::new() };
             skipped.add(&std::mem::take(&mut self.bytes));
             skipped.add(bytes);
             self.skipped = Some(skipped);
@@ -219,7 +219,7 @@ impl BodyBuffer {
     }
 }
 
-impl Skipped {
+impl SkippedMessage {
     fn add(&mut self, bytes: &[u8]) {
         self.bytes += bytes.len() as u64;
         let room = SAMPLE - self.head.len();

@@ -260,20 +260,34 @@ fn behind_string(mut bytes: &[u8]) -> &[u8] {
 /// Panics if `params` cannot be serialised as JSON, which only happens for a map with keys that are not strings.
 #[must_use]
 pub fn encode_request(id: &Id, method: &str, params: Option<&impl Serialize>) -> Vec<u8> {
-    encode(&Outgoing { jsonrpc: "2.0", id: Some(id), method: Some(method), params, result: None::<&()>, error: None })
+    encode(&OutgoingMessage {
+        jsonrpc: "2.0",
+        id: Some(id),
+        method: Some(method),
+        params,
+        result: None::<&()>,
+        error: None,
+    })
 }
 
 /// Encodes a notification without a frame. Panics as [`encode_request`] does.
 #[must_use]
 pub fn encode_notification(method: &str, params: Option<&impl Serialize>) -> Vec<u8> {
-    encode(&Outgoing { jsonrpc: "2.0", id: None, method: Some(method), params, result: None::<&()>, error: None })
+    encode(&OutgoingMessage {
+        jsonrpc: "2.0",
+        id: None,
+        method: Some(method),
+        params,
+        result: None::<&()>,
+        error: None,
+    })
 }
 
 /// Encodes an answer without a frame. Panics as [`encode_request`] does.
 #[must_use]
 pub fn encode_result(id: &Id, result: &impl Serialize) -> Vec<u8> {
     let params = None::<&()>;
-    encode(&Outgoing { jsonrpc: "2.0", id: Some(id), method: None, params, result: Some(result), error: None })
+    encode(&OutgoingMessage { jsonrpc: "2.0", id: Some(id), method: None, params, result: Some(result), error: None })
 }
 
 /// Encodes an error answer without a frame. `None` as the id answers a message that could not be parsed.
@@ -289,7 +303,7 @@ pub fn encode_error(id: Option<&Id>, error: &RpcError) -> Vec<u8> {
 }
 
 #[derive(Serialize)]
-struct Outgoing<'a, P: Serialize, R: Serialize> {
+struct OutgoingMessage<'a, P: Serialize, R: Serialize> {
     jsonrpc: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     id: Option<&'a Id>,

@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use crate::calls::{CallTable, TooManyCalls};
-use crate::frame::Skipped;
+use crate::frame::SkippedMessage;
 use crate::limits::Limits;
 use crate::message::{self, Id, Message, Outcome, RpcError};
 
@@ -141,7 +141,7 @@ impl<W> Peer<W> {
 
     /// Handles a message that was too large: returns the error for the call that it answers, if its start or end
     /// identifies the call.
-    pub fn receive_skipped(&mut self, skipped: &Skipped) -> Event<W> {
+    pub fn receive_skipped(&mut self, skipped: &SkippedMessage) -> Event<W> {
         let Limits { message_bytes, .. } = self.limits;
         let reason = format!("a message of {} bytes, more than {message_bytes}", skipped.bytes);
         if let Some(id) = answered_call(skipped)
@@ -177,7 +177,7 @@ impl<W> Peer<W> {
 
 /// Returns the id of the call that a skipped message answers. Programs write it directly after the version or directly
 /// after the result; other positions are not guessed.
-fn answered_call(skipped: &Skipped) -> Option<i64> {
+fn answered_call(skipped: &SkippedMessage) -> Option<i64> {
     let head: Vec<u8> = skipped.head.iter().copied().filter(|byte| !byte.is_ascii_whitespace()).collect();
     let digits = |bytes: &[u8]| -> Option<i64> {
         let end = bytes.iter().position(|byte| !byte.is_ascii_digit())?;

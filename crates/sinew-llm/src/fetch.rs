@@ -55,7 +55,7 @@ impl Default for FetchOptions {
 
 /// A fetched page with any status.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fetched {
+pub struct FetchedPage {
     /// The final URL after all redirects.
     pub url: String,
     /// The HTTP status.
@@ -78,7 +78,7 @@ pub async fn post(
     address: &str,
     body: &serde_json::Value,
     max_bytes: usize,
-) -> Result<Fetched, HttpError> {
+) -> Result<FetchedPage, HttpError> {
     let bad = |error| HttpError { kind: HttpErrorKind::Request, message: format!("post to \"{address}\": {error}") };
     let url = Url::parse(address).map_err(bad)?;
     let headers = vec![("content-type".to_string(), "application/json".to_string())];
@@ -89,7 +89,7 @@ pub async fn post(
     let content_type = content_type.unwrap_or_default().to_string();
     let status = answer.status;
     let (body, truncated) = answer.body.read_limited(max_bytes).await?;
-    Ok(Fetched { url: url.to_string(), status, content_type, body, truncated })
+    Ok(FetchedPage { url: url.to_string(), status, content_type, body, truncated })
 }
 
 /// Fetches `address`. Drop the future to limit the time.
@@ -97,7 +97,7 @@ pub async fn post(
 /// # Errors
 /// Returns an error if the URL is invalid, its host is refused, the exchange failed, or there were too many
 /// redirects.
-pub async fn get(client: &HttpClient, address: &str, options: &FetchOptions) -> Result<Fetched, HttpError> {
+pub async fn get(client: &HttpClient, address: &str, options: &FetchOptions) -> Result<FetchedPage, HttpError> {
     let bad = |text: String| HttpError { kind: HttpErrorKind::Request, message: text };
     let mut url = Url::parse(address).map_err(|error| bad(format!("fetch \"{address}\": {error}")))?;
     let first_host = url.host_str().map(str::to_string);
@@ -118,7 +118,7 @@ pub async fn get(client: &HttpClient, address: &str, options: &FetchOptions) -> 
         }
         let content_type = header(::http::header::CONTENT_TYPE).to_string();
         let (body, truncated) = answer.body.read_limited(options.max_bytes).await?;
-        return Ok(Fetched { url: url.to_string(), status: answer.status, content_type, body, truncated });
+        return Ok(FetchedPage { url: url.to_string(), status: answer.status, content_type, body, truncated });
     }
     Err(bad(format!("fetch \"{address}\": more than {} redirects", options.max_redirects)))
 }

@@ -134,13 +134,13 @@ pub struct ToolDef {
     /// The JSON Schema of the arguments; its keys keep their order on the wire.
     pub parameters: Value,
     /// How the model learns about it.
-    pub loading: Loading,
+    pub loading: ToolLoading,
 }
 
-/// How a model learns about a tool. Only [`Loading::Always`] is valid for a model that does not [load
+/// How a model learns about a tool. Only [`ToolLoading::Always`] is valid for a model that does not [load
 /// tools](Model::loads_tools).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Loading {
+pub enum ToolLoading {
     /// Listed in every request.
     #[default]
     Always,

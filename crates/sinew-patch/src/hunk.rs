@@ -88,17 +88,17 @@ impl<'t> Reader<'t> {
 
 /// The header of a hunk: the first line and the number of lines, old and new.
 #[derive(Clone, Copy)]
-struct Announced {
+struct HunkHeader {
     old: (usize, usize),
     new: (usize, usize),
 }
 
 /// Parses `@@ -1,2 +3,4 @@ …`. Numbers beyond `usize` are clamped.
-fn header(line: &[u8]) -> Option<Announced> {
+fn header(line: &[u8]) -> Option<HunkHeader> {
     let rest = line.strip_prefix(b"@@ -")?;
     let (old, rest) = range(rest)?;
     let (new, rest) = range(rest.strip_prefix(b" +")?)?;
-    rest.starts_with(b" @@").then_some(Announced { old, new })
+    rest.starts_with(b" @@").then_some(HunkHeader { old, new })
 }
 
 fn range(text: &[u8]) -> Option<((usize, usize), &[u8])> {
@@ -148,7 +148,7 @@ fn hunk<'t>(reader: &mut Reader<'t>, name: &str, number: usize) -> Result<Hunk<'
     while old > 0 || new > 0 {
         let fault = |reason: &str| {
             let (has_old, has_new) = (announced.old.1 - old, announced.new.1 - new);
-            let Announced { old: (_, want_old), new: (_, want_new) } = announced;
+            let HunkHeader { old: (_, want_old), new: (_, want_new) } = announced;
             let counts =
                 format!("it announces {want_old} old and {want_new} new lines and has {has_old} and {has_new}");
             Err(damaged(reader.number(), format!("{name}: hunk {number} {reason}; {counts}")))

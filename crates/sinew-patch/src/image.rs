@@ -193,9 +193,9 @@ mod tests {
     use crate::Patch;
 
     /// The new text, and the line, the offset and the fuzz of each hunk.
-    type Patched = (String, Vec<(usize, i64, usize)>);
+    type PatchOutcome = (String, Vec<(usize, i64, usize)>);
 
-    fn patched(old: &str, hunks: &str, fuzz: usize) -> Result<Patched, String> {
+    fn patched(old: &str, hunks: &str, fuzz: usize) -> Result<PatchOutcome, String> {
         let text = format!("--- a/f\n+++ b/f\n{hunks}");
         let patch = Patch::parse(text.as_bytes()).unwrap();
         let applied = crate::apply_to_text(&patch.files[0], old.as_bytes(), fuzz, &CancelToken::never());

@@ -17,14 +17,14 @@ pub(crate) struct Plan<'a> {
     /// The files on disk that were read.
     known: BTreeMap<Vec<u8>, Entry>,
     /// The new content of files.
-    written: BTreeMap<Vec<u8>, Written>,
+    written: BTreeMap<Vec<u8>, WrittenFile>,
     /// Removed files, unless they are written too.
     removed: BTreeSet<Vec<u8>>,
     /// Files that the patch removes or renames anywhere. A git diff may write to such a name before it is removed.
     freed: HashSet<&'a [u8]>,
 }
 
-struct Written {
+struct WrittenFile {
     node: Node,
     /// True if the patch created the file instead of changing it.
     created: bool,
@@ -222,7 +222,7 @@ impl<'a> Plan<'a> {
         }
         let created = !matches!(operation, Operation::Update) && replaced.is_none();
         let created = created || self.written.get(&path).is_some_and(|written| written.created);
-        self.written.insert(path, Written { node, created, same_content });
+        self.written.insert(path, WrittenFile { node, created, same_content });
         Ok(report)
     }
 

@@ -4,7 +4,7 @@ use super::code::is_plain;
 use super::interpreters::{self, Source};
 use super::line::{LOOKED_AT, Line, substitutes};
 use super::pattern::{ANY, is_listed};
-use super::runners::{DATA, GIT_COMMANDS, GIT_SETTINGS, GIT_VALUES, Takes, Values};
+use super::runners::{CommandPosition, DATA, GIT_COMMANDS, GIT_SETTINGS, GIT_VALUES, Values};
 use super::sed;
 use super::variables::{Effect, effect};
 use super::words::{name, rows, spellings, values};
@@ -44,12 +44,12 @@ impl Line {
         }
     }
 
-    fn takes(&mut self, takes: Takes, words: &[String], has_input: bool, inner: usize) {
+    fn takes(&mut self, takes: CommandPosition, words: &[String], has_input: bool, inner: usize) {
         let arguments = words.get(1..).unwrap_or_default();
         match takes {
-            Takes::Words | Takes::WordsAndInput => {}
-            Takes::Shell => self.shell(words, has_input, inner),
-            Takes::Lines => {
+            CommandPosition::Words | CommandPosition::WordsAndInput => {}
+            CommandPosition::Shell => self.shell(words, has_input, inner),
+            CommandPosition::Lines => {
                 for word in arguments.iter().filter(|word| word.contains([' ', '\t', '\n', ';', '|', '&', '`', '('])) {
                     self.read_inner(word, inner);
                     if let Some((_, value)) = word.split_once('=') {
@@ -57,17 +57,17 @@ impl Line {
                     }
                 }
             }
-            Takes::LinesOf(options) => {
+            CommandPosition::LinesOf(options) => {
                 for value in values(arguments, options) {
                     self.read_inner(value.strip_prefix("exec=").unwrap_or(value), inner);
                 }
             }
-            Takes::Unknown(beginnings) => {
+            CommandPosition::Unknown(beginnings) => {
                 if arguments.iter().any(|word| beginnings.iter().any(|begin| word.starts_with(begin))) {
                     self.unsure("a program has an argument by which it may run commands");
                 }
             }
-            Takes::UnknownBut(begin, known) => {
+            CommandPosition::UnknownBut(begin, known) => {
                 let is_unknown = |word: &&String| {
                     let first = word.split_whitespace().next().unwrap_or_default();
                     let named =
@@ -78,7 +78,7 @@ impl Line {
                     self.unsure("a program has a command by which it may run others");
                 }
             }
-            Takes::UnknownOptions(options) => {
+            CommandPosition::UnknownOptions(options) => {
                 // `tar xIf` has its first options without a dash.
                 let bare =
                     arguments.first().filter(|_| name(words).ends_with("tar")).filter(|word| !word.starts_with('-'));
@@ -87,7 +87,7 @@ impl Line {
                     self.unsure("a program has an option by which it may run commands");
                 }
             }
-            Takes::UnknownValues(options, known) => {
+            CommandPosition::UnknownValues(options, known) => {
                 let is_known = |value: &str| match known {
                     Values::Files => !value.starts_with(['|', '!']) && !value.contains(ANY),
                     Values::Settings(names) => {
@@ -98,25 +98,25 @@ impl Line {
                     self.unsure("a program has an option by which it may run commands");
                 }
             }
-            Takes::Code(options) => {
+            CommandPosition::Code(options) => {
                 if !values(arguments, options).is_empty() {
                     self.unsure("code of another language may start programs");
                 }
             }
-            Takes::Reads if has_input => self.unsure("a program runs commands that it reads"),
-            Takes::Reads => {}
-            Takes::Interpreter => self.interpreter(words, has_input),
-            Takes::ScriptOf(options) => {
+            CommandPosition::Reads if has_input => self.unsure("a program runs commands that it reads"),
+            CommandPosition::Reads => {}
+            CommandPosition::Interpreter => self.interpreter(words, has_input),
+            CommandPosition::ScriptOf(options) => {
                 let scripts = values(arguments, options);
                 if scripts.iter().any(|file| file.contains(ANY) || !self.is_plain_file(file, has_input)) {
                     self.unsure("a program runs commands from something that is not a plain file");
                 }
             }
-            Takes::Always => self.unsure("a program may run any command"),
-            Takes::Evaluates => self.evaluation(name(words), arguments),
-            Takes::Sed => self.sed(arguments, has_input),
-            Takes::Awk => self.awk(arguments, has_input),
-            Takes::Git => self.git(arguments, inner),
+            CommandPosition::Always => self.unsure("a program may run any command"),
+            CommandPosition::Evaluates => self.evaluation(name(words), arguments),
+            CommandPosition::Sed => self.sed(arguments, has_input),
+            CommandPosition::Awk => self.awk(arguments, has_input),
+            CommandPosition::Git => self.git(arguments, inner),
         }
     }
 

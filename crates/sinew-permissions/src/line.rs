@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::pattern::{ANY, Fit, Pattern, is_listed};
-use super::runners::{DATA, TOLD, Takes};
-use super::syntax::{self, Script, SimpleWords, Unreadable, Variable};
+use super::runners::{CommandPosition, DATA, TOLD};
+use super::syntax::{self, Script, SimpleWords, UnreadableLine, Variable};
 use super::variables::{Effect, effect};
 use super::words::{base, name, placeholders, rows, spellings};
 use super::{interpreters, paths};
@@ -230,7 +230,7 @@ impl Line {
         }
         let script = match syntax::read(text) {
             Ok(script) => script,
-            Err(Unreadable(reason)) => return self.unsure(reason),
+            Err(UnreadableLine(reason)) => return self.unsure(reason),
         };
         let Script { commands, assignments, dormant, evaluates, loops, writes, defines, files } = script;
         self.files.extend(files);
@@ -328,7 +328,7 @@ impl Line {
         if asks {
             return;
         }
-        if rows(program).any(|takes| matches!(takes, Takes::Words)) {
+        if rows(program).any(|takes| matches!(takes, CommandPosition::Words)) {
             self.runner(words, has_input, depth);
         }
         self.told(words, has_input, depth);
@@ -343,12 +343,13 @@ impl Line {
             return;
         }
         self.told.push(words[1..].join(" "));
-        if rows(program).any(|takes| takes == Takes::Words) {
+        if rows(program).any(|takes| takes == CommandPosition::Words) {
             return;
         }
         for at in 1..words.len().min(LOOKED_AT) {
             let inner = base(&words[at]);
-            let interprets = rows(inner).any(|takes| takes == Takes::Shell) || interpreters::find(inner).is_some();
+            let interprets =
+                rows(inner).any(|takes| takes == CommandPosition::Shell) || interpreters::find(inner).is_some();
             // A single word is usually the name of something else: `make python3`.
             if interprets && (has_input || at + 1 < words.len()) {
                 self.program(&words[at..], has_input, depth);
@@ -395,7 +396,8 @@ impl Line {
     /// Treats every remainder of a runner's words as the command that it may run.
     fn runner(&mut self, words: &[String], has_input: bool, depth: usize) {
         let find = name(words) == "find";
-        let inputs = words.iter().position(|word| rows(base(word)).any(|takes| takes == Takes::WordsAndInput));
+        let inputs =
+            words.iter().position(|word| rows(base(word)).any(|takes| takes == CommandPosition::WordsAndInput));
         if words.len() > LOOKED_AT && !find && inputs.is_none() {
             self.unsure("it runs a command with too many words");
         }
@@ -428,7 +430,7 @@ impl Line {
                     *word = ANY.to_string();
                 }
             }
-            if rows(name(&rest)).any(|takes| takes == Takes::Words) && is_all_options(&rest[1..]) {
+            if rows(name(&rest)).any(|takes| takes == CommandPosition::Words) && is_all_options(&rest[1..]) {
                 self.unsure("a program runs a command that it reads");
             }
             rest.push(ANY.to_string());

@@ -4,7 +4,7 @@
 
 /// Where a program finds the command that it runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Takes {
+pub(super) enum CommandPosition {
     /// The words from some position on.
     Words,
     /// The words from some position on, followed by words from its input.
@@ -52,10 +52,10 @@ pub(super) enum Values {
     Settings(&'static str),
 }
 
-use Takes::*;
+use CommandPosition::*;
 
 /// Names of programs, separated by spaces (a final `*` matches any ending), and where they find commands.
-pub(super) const RUNNERS: &[(&str, Takes)] = &[
+pub(super) const RUNNERS: &[(&str, CommandPosition)] = &[
     // Programs that run their remaining arguments.
     (
         "sudo doas pkexec run0 env nice nohup time timeout command builtin exec setsid stdbuf ionice chrt taskset unshare \

@@ -1,8 +1,8 @@
 //! Parses a bash line into the simple commands that it may run, with the grammar of `brush-parser`.
 //!
 //! Every difference between that grammar and bash could bypass a rule. Therefore syntax with known differences is
-//! refused as [`Unreadable`], each part of a line is checked against what its kind can contain, and tests compare the
-//! result with what bash runs. The input is limited in length and nesting before it is parsed.
+//! refused as [`UnreadableLine`], each part of a line is checked against what its kind can contain, and tests compare
+//! the result with what bash runs. The input is limited in length and nesting before it is parsed.
 
 use brush_parser::ast::{
     AndOr, Assignment, AssignmentName, AssignmentValue, Command, CommandPrefixOrSuffixItem as Item, CompoundCommand,
@@ -19,9 +19,9 @@ pub(super) type Words = Vec<String>;
 
 /// Why a line cannot be read reliably.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Unreadable(pub(super) &'static str);
+pub(super) struct UnreadableLine(pub(super) &'static str);
 
-type Result<T> = std::result::Result<T, Unreadable>;
+type Result<T> = std::result::Result<T, UnreadableLine>;
 
 /// The simple commands of a line, including those in substitutions.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -87,7 +87,7 @@ const SHALLOW: usize = 8;
 /// Parses a line.
 pub(super) fn read(line: &str) -> Result<Script> {
     if line.len() > MAX_BYTES {
-        return Err(Unreadable("it is longer than 256 KB"));
+        return Err(UnreadableLine("it is longer than 256 KB"));
     }
     let nesting = line.matches(['(', '{', '`']).count();
     if nesting <= SHALLOW && keywords(line) <= SHALLOW {
@@ -97,7 +97,7 @@ pub(super) fn read(line: &str) -> Result<Script> {
         let thread = std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, || read_here(line));
         thread.ok().and_then(|thread| thread.join().ok())
     });
-    deep.unwrap_or(Err(Unreadable("it cannot be parsed")))
+    deep.unwrap_or(Err(UnreadableLine("it cannot be parsed")))
 }
 
 /// Returns the number of words that could begin a compound command.
@@ -127,17 +127,17 @@ fn options() -> ParserOptions {
 
 fn parse(line: &str) -> Result<Program> {
     if line.contains(ANY) {
-        return Err(Unreadable("it has a NUL byte"));
+        return Err(UnreadableLine("it has a NUL byte"));
     }
     if line.contains("$'") && line.contains("\\'") {
-        return Err(Unreadable("it has \\' beside $'"));
+        return Err(UnreadableLine("it has \\' beside $'"));
     }
     if ["$(", "${", "$["].iter().map(|open| line.matches(open).count()).sum::<usize>() > MAX_NESTING {
-        return Err(Unreadable("it has too many substitutions"));
+        return Err(UnreadableLine("it has too many substitutions"));
     }
     let options = options();
     let tokens = uncached_tokenize_str(line, &options.tokenizer_options())
-        .map_err(|_| Unreadable("bash could not split it into words either, or differently"))?;
+        .map_err(|_| UnreadableLine("bash could not split it into words either, or differently"))?;
     let is = |token: &Token, text: &str| matches!(token, Token::Operator(found, _) if found == text);
     let word = |token: &Token, text: &str| matches!(token, Token::Word(found, _) if found == text);
     let twice = tokens.windows(2).filter(|pair| is(&pair[0], "(") && is(&pair[1], "(")).count()
@@ -147,14 +147,15 @@ fn parse(line: &str) -> Result<Program> {
         .filter(|token| is(token, "(") || ["{", "if", "while", "until", "for"].iter().any(|text| word(token, text)))
         .count();
     if twice > MAX_TRIED_TWICE || open > MAX_NESTING {
-        return Err(Unreadable("it nests too deep"));
+        return Err(UnreadableLine("it nests too deep"));
     }
-    parse_tokens(&tokens, &options).map_err(|_| Unreadable("it is not complete, or uses syntax that is not known here"))
+    parse_tokens(&tokens, &options)
+        .map_err(|_| UnreadableLine("it is not complete, or uses syntax that is not known here"))
 }
 
 /// The quoting context of a word.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Around {
+enum QuoteContext {
     Command,
     HereDocument,
     Quotes,
@@ -164,7 +165,7 @@ impl Reader {
     fn line(&mut self, line: &str) -> Result<()> {
         self.depth += 1;
         if self.depth > MAX_DEPTH {
-            return Err(Unreadable("it nests too deep"));
+            return Err(UnreadableLine("it nests too deep"));
         }
         let program = parse(line)?;
         for list in &program.complete_commands {
@@ -321,7 +322,7 @@ impl Reader {
         if let Some(name) = &simple.word_or_name {
             let name = self.word(&name.value)?;
             if name.starts_with(['-', '{']) {
-                return Err(Unreadable("a command begins with - or {"));
+                return Err(UnreadableLine("a command begins with - or {"));
             }
             found.push(name.clone(), name);
         }
@@ -332,7 +333,7 @@ impl Reader {
             self.item(item, &mut found)?;
         }
         if found.words.is_empty() && own == 0 && simple.word_or_name.is_none() && simple.suffix.is_some() {
-            return Err(Unreadable("a command has no name"));
+            return Err(UnreadableLine("a command has no name"));
         }
         if !found.words.is_empty() {
             self.script.commands.push(found);
@@ -433,7 +434,7 @@ impl Reader {
                         .or_else(|| tag.strip_prefix('"').and_then(|tag| tag.strip_suffix('"')))
                         .unwrap_or(tag);
                     if bare.is_empty() || !bare.chars().all(|letter| letter == '_' || letter.is_ascii_alphanumeric()) {
-                        return Err(Unreadable("a here-document ends with more than a plain word"));
+                        return Err(UnreadableLine("a here-document ends with more than a plain word"));
                     }
                     if document.requires_expansion {
                         self.here_document(&document.doc.value)?;
@@ -451,19 +452,20 @@ impl Reader {
             return Ok(());
         }
         bounded(text)?;
-        let pieces = word::parse_heredoc(text, &options()).map_err(|_| Unreadable("a here-document cannot be read"))?;
-        self.pieces(text, &pieces, Around::HereDocument).map(drop)
+        let pieces =
+            word::parse_heredoc(text, &options()).map_err(|_| UnreadableLine("a here-document cannot be read"))?;
+        self.pieces(text, &pieces, QuoteContext::HereDocument).map(drop)
     }
 
     /// Parses an expression. Its substitutions run, and so do those in the values of its variables.
     fn arithmetic(&mut self, expression: &str) -> Result<()> {
         self.script.evaluates = true;
         if expression.contains(['\'', '`', ';']) || expression.contains("<(") {
-            return Err(Unreadable("an expression has quotes or more than an expression"));
+            return Err(UnreadableLine("an expression has quotes or more than an expression"));
         }
         bounded(expression)?;
-        let pieces = word::parse(expression, &options()).map_err(|_| Unreadable("an expression cannot be read"))?;
-        self.pieces(expression, &pieces, Around::Quotes)?;
+        let pieces = word::parse(expression, &options()).map_err(|_| UnreadableLine("an expression cannot be read"))?;
+        self.pieces(expression, &pieces, QuoteContext::Quotes)?;
         // `((a b) )` may be two nested subshells, so it is also read as commands.
         let nested = expression.split(|letter: char| "()&|".contains(letter)).map(str::trim);
         for text in nested.filter(|text| text.contains([' ', '\t', '\n'])) {
@@ -483,42 +485,43 @@ impl Reader {
         bounded(source)?;
         let name = source.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')).unwrap_or_default();
         if name.starts_with(|first: char| first == '_' || first.is_ascii_alphabetic()) && !name.contains([',', '.']) {
-            return Err(Unreadable("a word is a descriptor in braces"));
+            return Err(UnreadableLine("a word is a descriptor in braces"));
         }
-        let pieces = word::parse(source, &options()).map_err(|_| Unreadable("a word cannot be read"))?;
-        let text = self.pieces(source, &pieces, Around::Command)?;
+        let pieces = word::parse(source, &options()).map_err(|_| UnreadableLine("a word cannot be read"))?;
+        let text = self.pieces(source, &pieces, QuoteContext::Command)?;
         self.script.dormant |= substitutes(&text);
         Ok(text)
     }
 
-    fn pieces(&mut self, source: &str, pieces: &[WordPieceWithSource], around: Around) -> Result<String> {
+    fn pieces(&mut self, source: &str, pieces: &[WordPieceWithSource], around: QuoteContext) -> Result<String> {
         let mut text = String::new();
         let mut end = pieces.first().map_or(0, |piece| piece.start_index);
         for piece in pieces {
             if piece.start_index != end {
-                return Err(Unreadable("a word cannot be read"));
+                return Err(UnreadableLine("a word cannot be read"));
             }
             end = piece.end_index;
-            let slice = source.get(piece.start_index..piece.end_index).ok_or(Unreadable("a word cannot be read"))?;
+            let slice =
+                source.get(piece.start_index..piece.end_index).ok_or(UnreadableLine("a word cannot be read"))?;
             match &piece.piece {
                 WordPiece::Text(plain) => {
                     literal(plain, around)?;
                     match around {
-                        Around::Command if plain.contains(['*', '?', '[', '~']) || braces(plain, source) => {
+                        QuoteContext::Command if plain.contains(['*', '?', '[', '~']) || braces(plain, source) => {
                             unknown(&mut text);
                         }
                         _ => text.push_str(plain),
                     }
                 }
                 WordPiece::SingleQuotedText(plain) => {
-                    if around != Around::Command {
-                        return Err(Unreadable("a quote inside quotes"));
+                    if around != QuoteContext::Command {
+                        return Err(UnreadableLine("a quote inside quotes"));
                     }
                     text.push_str(plain);
                 }
                 WordPiece::AnsiCQuotedText(plain) => {
-                    if around != Around::Command || plain.contains('\'') {
-                        return Err(Unreadable("a quote inside quotes"));
+                    if around != QuoteContext::Command || plain.contains('\'') {
+                        return Err(UnreadableLine("a quote inside quotes"));
                     }
                     if plain.contains('\\') {
                         self.script.dormant = true;
@@ -531,12 +534,12 @@ impl Reader {
                     let letter = escape.strip_prefix('\\').unwrap_or(escape);
                     match (around, letter) {
                         (_, "\n") => {}
-                        (Around::Command, _) | (_, "$" | "`" | "\"" | "\\") => text.push_str(letter),
+                        (QuoteContext::Command, _) | (_, "$" | "`" | "\"" | "\\") => text.push_str(letter),
                         _ => text.push_str(escape),
                     }
                 }
                 WordPiece::DoubleQuotedSequence(inner) | WordPiece::GettextDoubleQuotedSequence(inner) => {
-                    text.push_str(&self.pieces(source, inner, Around::Quotes)?);
+                    text.push_str(&self.pieces(source, inner, QuoteContext::Quotes)?);
                 }
                 WordPiece::TildeExpansion(_) => unknown(&mut text),
                 WordPiece::ParameterExpansion(parameter) => {
@@ -549,7 +552,7 @@ impl Reader {
                 }
                 WordPiece::BackquotedCommandSubstitution(inner) => {
                     if slice.contains('\\') {
-                        return Err(Unreadable("a backquote with a backslash in it"));
+                        return Err(UnreadableLine("a backquote with a backslash in it"));
                     }
                     self.line_apart(inner)?;
                     unknown(&mut text);
@@ -566,9 +569,9 @@ impl Reader {
     /// Parses `$(…)`. The tokenizer must find the same end.
     fn substitution(&mut self, slice: &str, inner: &str) -> Result<()> {
         let tokens = uncached_tokenize_str(slice, &options().tokenizer_options())
-            .map_err(|_| Unreadable("the end of a substitution is not sure"))?;
+            .map_err(|_| UnreadableLine("the end of a substitution is not sure"))?;
         if !matches!(tokens.as_slice(), [Token::Word(..)]) {
-            return Err(Unreadable("the end of a substitution is not sure"));
+            return Err(UnreadableLine("the end of a substitution is not sure"));
         }
         self.line_apart(inner)
     }
@@ -578,7 +581,7 @@ impl Reader {
         match parameter {
             // The value of the variable is expanded again.
             ParameterExpr::Transform { op: ParameterTransformOp::PromptExpand, .. } => {
-                return Err(Unreadable("${x@P} expands a value"));
+                return Err(UnreadableLine("${x@P} expands a value"));
             }
             ParameterExpr::Parameter { indirect: true, .. } | ParameterExpr::Substring { .. } => {
                 self.script.evaluates = true;
@@ -600,15 +603,15 @@ impl Reader {
             }
             if inner.contains(['\'', '`', '\\', '<', '>']) {
                 // The meaning of a quote there depends on the context of the expansion.
-                return Err(Unreadable("${…} with quotes in it"));
+                return Err(UnreadableLine("${…} with quotes in it"));
             }
             if inner.contains('$') {
                 self.depth += 1;
                 if self.depth > MAX_DEPTH {
-                    return Err(Unreadable("it nests too deep"));
+                    return Err(UnreadableLine("it nests too deep"));
                 }
-                let pieces = word::parse(inner, &options()).map_err(|_| Unreadable("a word cannot be read"))?;
-                self.pieces(inner, &pieces, Around::Quotes)?;
+                let pieces = word::parse(inner, &options()).map_err(|_| UnreadableLine("a word cannot be read"))?;
+                self.pieces(inner, &pieces, QuoteContext::Quotes)?;
                 self.depth -= 1;
             }
         }
@@ -640,20 +643,21 @@ fn bounded(source: &str) -> Result<()> {
     let count = ["$(", "${", "$["].iter().map(|open| source.matches(open).count()).sum::<usize>();
     let brackets = source.matches('(').count();
     if count > MAX_IN_WORD || count > 0 && brackets > 4 * MAX_IN_WORD {
-        return Err(Unreadable("a word has too many substitutions"));
+        return Err(UnreadableLine("a word has too many substitutions"));
     }
     Ok(())
 }
 
 /// Checks that a text which the parser treats as plain has no other meaning in bash.
-fn literal(text: &str, around: Around) -> Result<()> {
-    let operators = around == Around::Command && text.contains([' ', '\t', '\n', ';', '&', '|', '(', ')', '<', '>']);
+fn literal(text: &str, around: QuoteContext) -> Result<()> {
+    let operators =
+        around == QuoteContext::Command && text.contains([' ', '\t', '\n', ';', '&', '|', '(', ')', '<', '>']);
     if operators
         || text.contains('`')
-        || ["$(", "${", "$[", "$'"].iter().any(|open| text.contains(open)) && around != Around::Command
-        || around == Around::Command && text.contains('$') && text.len() > 1
+        || ["$(", "${", "$[", "$'"].iter().any(|open| text.contains(open)) && around != QuoteContext::Command
+        || around == QuoteContext::Command && text.contains('$') && text.len() > 1
     {
-        return Err(Unreadable("a word cannot be read"));
+        return Err(UnreadableLine("a word cannot be read"));
     }
     Ok(())
 }

@@ -52,7 +52,7 @@ fn is_plain_word(value: &str) -> bool {
 }
 
 /// The values of a variable that run nothing.
-enum Allowed {
+enum AllowedValues {
     /// Values that contain none of these texts.
     Without(&'static [&'static str]),
     /// Words that begin with one of these.
@@ -61,16 +61,16 @@ enum Allowed {
     FoldersHere,
 }
 
-impl Allowed {
+impl AllowedValues {
     fn permits(&self, value: &str) -> bool {
         match self {
-            Allowed::Without(texts) => {
+            AllowedValues::Without(texts) => {
                 !value.contains([ANY, '$', '`']) && !texts.iter().any(|text| value.contains(text))
             }
-            Allowed::Words(begins) => {
+            AllowedValues::Words(begins) => {
                 value.split_whitespace().all(|word| begins.iter().any(|begin| word.starts_with(begin)))
             }
-            Allowed::FoldersHere => value.split(':').all(|folder| {
+            AllowedValues::FoldersHere => value.split(':').all(|folder| {
                 !folder.contains(ANY)
                     && !folder.starts_with(['/', '~', '\\'])
                     && !folder.split('/').any(|part| part == "..")
@@ -80,20 +80,20 @@ impl Allowed {
 }
 
 /// Variables for which some values run nothing.
-const VALUES: &[(&[&str], Allowed)] = &[
+const VALUES: &[(&[&str], AllowedValues)] = &[
     (
         &["RUSTFLAGS", "RUSTDOCFLAGS", "CARGO_BUILD_RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS"],
-        Allowed::Without(&["link", "@", "plugin", "codegen-backend"]),
+        AllowedValues::Without(&["link", "@", "plugin", "codegen-backend"]),
     ),
     (
         &["CFLAGS", "CXXFLAGS", "CPPFLAGS", "LDFLAGS", "CGO_CFLAGS", "CGO_LDFLAGS", "CGO_CXXFLAGS"],
-        Allowed::Without(&["-wrapper", "-B", "-specs", "plugin", "@", "-fuse-ld", "-no-canonical"]),
+        AllowedValues::Without(&["-wrapper", "-B", "-specs", "plugin", "@", "-fuse-ld", "-no-canonical"]),
     ),
-    (&["GOFLAGS"], Allowed::Without(&["exec", "vettool", "overlay"])),
-    (&["MAKEFLAGS"], Allowed::Words(&["-j", "-s", "-k", "j", "--jobs", "--silent", "--no-print-directory"])),
+    (&["GOFLAGS"], AllowedValues::Without(&["exec", "vettool", "overlay"])),
+    (&["MAKEFLAGS"], AllowedValues::Words(&["-j", "-s", "-k", "j", "--jobs", "--silent", "--no-print-directory"])),
     (
         &["NODE_OPTIONS"],
-        Allowed::Words(&[
+        AllowedValues::Words(&[
             "--max-old-space-size",
             "--max_old_space_size",
             "--no-warnings",
@@ -108,13 +108,13 @@ const VALUES: &[(&[&str], Allowed)] = &[
     ),
     (
         &["JAVA_OPTS", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "JDK_JAVA_OPTIONS", "MAVEN_OPTS", "GRADLE_OPTS"],
-        Allowed::Without(&["OnError", "OnOutOfMemory", "agent", "@", "Flags=", "classpath", "path"]),
+        AllowedValues::Without(&["OnError", "OnOutOfMemory", "agent", "@", "Flags=", "classpath", "path"]),
     ),
     (
         &["ASAN_OPTIONS", "LSAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS", "MSAN_OPTIONS"],
-        Allowed::Without(&["symbolizer", "path", "include"]),
+        AllowedValues::Without(&["symbolizer", "path", "include"]),
     ),
-    (&["PYTHONPATH", "NODE_PATH", "GOPATH", "RUBYLIB", "PERL5LIB"], Allowed::FoldersHere),
+    (&["PYTHONPATH", "NODE_PATH", "GOPATH", "RUBYLIB", "PERL5LIB"], AllowedValues::FoldersHere),
 ];
 
 /// Variables that change the output, connections or computations of programs, but not which programs run.

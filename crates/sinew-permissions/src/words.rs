@@ -1,9 +1,9 @@
 //! The words of a command: the program, its rows in the tables, and the values of its options.
 
-use super::runners::{RUNNERS, Takes};
+use super::runners::{CommandPosition, RUNNERS};
 
 /// Returns the rows of a program.
-pub(super) fn rows(program: &str) -> impl Iterator<Item = Takes> {
+pub(super) fn rows(program: &str) -> impl Iterator<Item = CommandPosition> {
     RUNNERS.iter().filter(move |(names, _)| is_among(program, names)).map(|(_, takes)| *takes)
 }
 

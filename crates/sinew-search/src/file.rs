@@ -67,15 +67,15 @@ impl Job<'_> {
 
 /// The result of searching one file.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Searched {
+pub(crate) struct FileSearchResult {
     pub(crate) outcome: Outcome,
     /// True if the file has more matching lines than [`CollectOptions::per_file`].
     pub(crate) more: bool,
 }
 
-impl From<Outcome> for Searched {
-    fn from(outcome: Outcome) -> Searched {
-        Searched { outcome, more: false }
+impl From<Outcome> for FileSearchResult {
+    fn from(outcome: Outcome) -> FileSearchResult {
+        FileSearchResult { outcome, more: false }
     }
 }
 
@@ -124,7 +124,7 @@ impl<'a> FileSearch<'a> {
         limit: usize,
         rows: &mut Rows,
         warnings: &mut Vec<String>,
-    ) -> Searched {
+    ) -> FileSearchResult {
         let mut file = match opened {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Outcome::Gone.into(),
@@ -186,10 +186,10 @@ impl<'a> FileSearch<'a> {
         if let Some(omission) = self.matcher.take_omission(&format!("\"{name}\"")) {
             warnings.push(omission);
             if outcome == Outcome::Searched {
-                return Searched { outcome: Outcome::TooLarge, more };
+                return FileSearchResult { outcome: Outcome::TooLarge, more };
             }
         }
-        Searched { outcome, more }
+        FileSearchResult { outcome, more }
     }
 
     fn read(
@@ -234,7 +234,7 @@ impl<'a> FileSearch<'a> {
             ended = buffer.read(file, WHOLE)? && memchr::memchr(0, &buffer.content()[looked_at..]).is_none();
         }
         let first = buffer.content();
-        let mut guarded = Guarded { job, inner: first.chain(file) };
+        let mut guarded = CancellableReader { job, inner: first.chain(file) };
         if ended && plain {
             // A file that fits needs neither a second buffer nor a second scan for NUL bytes.
             text.search_slice(matcher, first, &mut *collector)?;
@@ -271,12 +271,12 @@ fn has_bom(text: &[u8]) -> bool {
 }
 
 /// A reader that fails once the search has ended.
-struct Guarded<'a, R> {
+struct CancellableReader<'a, R> {
     job: &'a Job<'a>,
     inner: R,
 }
 
-impl<R: Read> Read for Guarded<'_, R> {
+impl<R: Read> Read for CancellableReader<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         self.job.go_on()?;
         self.inner.read(buffer)

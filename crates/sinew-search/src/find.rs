@@ -141,14 +141,14 @@ pub fn fuzzy_find(options: &FindOptions, cache: &ScanCache, pool: &Pool, cancel:
 /// The letters of each row of the most recently ranked scan, four bytes per row. 0 means not computed yet.
 #[cfg(target_os = "linux")]
 #[derive(Debug, Default)]
-pub(crate) struct KeptLetters(Mutex<Option<RowLetters>>);
+pub(crate) struct LetterCache(Mutex<Option<RowLetters>>);
 
 /// The letters of each row of a scan.
 #[cfg(target_os = "linux")]
 type RowLetters = (Weak<Scan>, Arc<[AtomicU32]>);
 
 #[cfg(target_os = "linux")]
-impl KeptLetters {
+impl LetterCache {
     fn of(&self, scan: &Arc<Scan>) -> Arc<[AtomicU32]> {
         let mut cached = self.0.lock();
         match &*cached {
@@ -166,7 +166,7 @@ impl KeptLetters {
 #[cfg(target_os = "linux")]
 pub(crate) fn find_in(
     options: &FindOptions,
-    letters: &KeptLetters,
+    letters: &LetterCache,
     pool: &Pool,
     cancel: &CancelToken,
     cached: impl FnOnce(&ScanOptions) -> Result<Option<Arc<Scan>>>,
@@ -254,7 +254,7 @@ fn everything(scan: &Scan, most: usize, warnings: Vec<String>, cancel: &CancelTo
 
 /// The best rows in descending order.
 #[derive(Default)]
-struct Ranked {
+struct RankedRows {
     rows: Vec<(i32, u32)>,
     best: Option<u32>,
     total: usize,
@@ -271,7 +271,7 @@ fn rank(
     most: usize,
     pool: &Pool,
     cancel: &CancelToken,
-) -> Result<Ranked, Aborted> {
+) -> Result<RankedRows, Aborted> {
     let next = AtomicUsize::new(0);
     let total = AtomicUsize::new(0);
     let filter = LetterFilter::new(query, typos);
@@ -327,7 +327,7 @@ fn rank(
     let best = ranks.first().map(|rank| rank.2);
     ranks.truncate(most);
     let rows = ranks.into_iter().map(|(Reverse(score), _, row)| (score, row)).collect();
-    Ok(Ranked { rows, best, total: total.into_inner() })
+    Ok(RankedRows { rows, best, total: total.into_inner() })
 }
 
 /// Returns the letters of a row and caches them.

@@ -1,7 +1,7 @@
 //! Searches files: all threads search the candidates of a walk, and the rows are returned in path order.
 
 #[cfg(target_os = "linux")]
-mod kept;
+mod cached_listing;
 
 use std::convert::Infallible;
 use std::fs::File;
@@ -29,7 +29,7 @@ use crate::pattern::{Pattern, Syntax};
 use crate::rows::Rows;
 use crate::types::file_type;
 #[cfg(target_os = "linux")]
-pub(crate) use kept::grep_in;
+pub(crate) use cached_listing::grep_in;
 
 /// The maximum number of warnings in a result.
 const WARNINGS: usize = 100;
@@ -146,7 +146,7 @@ pub struct GrepResult {
     /// True if there are more than `max_count` rows, or a file has more than `max_count_per_file` matching lines.
     pub limit_reached: bool,
     /// The files that were not searched, or not completely.
-    pub skipped: Skipped,
+    pub skipped: SkippedFiles,
     /// Every reason why the result is incomplete or differs from the request; at most 101 sentences.
     pub warnings: Vec<String>,
 }
@@ -160,7 +160,7 @@ impl GrepResult {
 
 /// The numbers of files that were not searched, or not completely.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Skipped {
+pub struct SkippedFiles {
     /// Files with a NUL byte.
     pub binary: u32,
     /// Files that do not fit in memory (a line of more than 256 MiB, or a multi-line search of more than 1 GiB), and

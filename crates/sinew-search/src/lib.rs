@@ -29,7 +29,7 @@ pub use collector::Mode;
 pub use content::{SearchOptions, SearchResult, has_match, search_content};
 pub use find::{FindColumns, FindMatch, FindOptions, FindResult, fuzzy_find};
 pub use glob::{GlobColumns, GlobMatch, GlobOptions, GlobPattern, GlobResult, glob, glob_so_far};
-pub use grep::{GrepOptions, GrepResult, OnMatch, Skipped, grep};
+pub use grep::{GrepOptions, GrepResult, OnMatch, SkippedFiles, grep};
 pub use patterns::Patterns;
 pub use ranking::{Boost, PathUse};
 pub use rows::{ContextLine, Iter, Row, Rows};

@@ -71,15 +71,15 @@ impl End {
 
 /// The search has ended.
 #[derive(Debug)]
-pub(crate) struct Over;
+pub(crate) struct SearchEnded;
 
-impl fmt::Display for Over {
+impl fmt::Display for SearchEnded {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("the search is over")
     }
 }
 
-impl std::error::Error for Over {}
+impl std::error::Error for SearchEnded {}
 
 impl Clone for Backtracking {
     /// Returns the same matcher with its own count.
@@ -119,7 +119,7 @@ impl Backtracking {
             self.give_up();
             return None;
         }
-        let text = Readable::new(haystack);
+        let text = Utf8Text::new(haystack);
         match self.regex.find_from_pos(&text.text, text.readable(at)) {
             Ok(found) => found.map(|found| Match::new(text.original(found.start()), text.original(found.end()))),
             Err(_) => {
@@ -169,23 +169,23 @@ impl PatternMatcher {
 
 impl Matcher for PatternMatcher {
     type Captures = NoCaptures;
-    type Error = Over;
+    type Error = SearchEnded;
 
-    fn find_at(&self, haystack: &[u8], at: usize) -> Result<Option<Match>, Over> {
+    fn find_at(&self, haystack: &[u8], at: usize) -> Result<Option<Match>, SearchEnded> {
         match self {
             PatternMatcher::Linear(matcher) => Ok(never_fails(matcher.find_at(haystack, at))),
             PatternMatcher::Backtracking(matcher) => match matcher.end.as_ref().is_some_and(End::is_over) {
-                true => Err(Over),
+                true => Err(SearchEnded),
                 false => Ok(matcher.find(haystack, at)),
             },
         }
     }
 
-    fn new_captures(&self) -> Result<NoCaptures, Over> {
+    fn new_captures(&self) -> Result<NoCaptures, SearchEnded> {
         Ok(NoCaptures::new())
     }
 
-    fn shortest_match_at(&self, haystack: &[u8], at: usize) -> Result<Option<usize>, Over> {
+    fn shortest_match_at(&self, haystack: &[u8], at: usize) -> Result<Option<usize>, SearchEnded> {
         match self {
             PatternMatcher::Linear(matcher) => Ok(never_fails(matcher.shortest_match_at(haystack, at))),
             PatternMatcher::Backtracking(_) => Ok(self.find_at(haystack, at)?.map(|found| found.end())),
@@ -206,7 +206,7 @@ impl Matcher for PatternMatcher {
         }
     }
 
-    fn find_candidate_line(&self, haystack: &[u8]) -> Result<Option<LineMatchKind>, Over> {
+    fn find_candidate_line(&self, haystack: &[u8]) -> Result<Option<LineMatchKind>, SearchEnded> {
         match self {
             PatternMatcher::Linear(matcher) => Ok(never_fails(matcher.find_candidate_line(haystack))),
             PatternMatcher::Backtracking(_) => {
@@ -221,16 +221,16 @@ fn never_fails<T>(result: Result<T, NoError>) -> T {
 }
 
 /// A text as UTF-8, and its offsets in the original.
-struct Readable<'a> {
+struct Utf8Text<'a> {
     text: Cow<'a, str>,
     /// The starts of the valid and the invalid parts, in the text and in the original; empty if all of it is valid.
     parts: Vec<(usize, usize)>,
 }
 
-impl<'a> Readable<'a> {
-    fn new(original: &'a [u8]) -> Readable<'a> {
+impl<'a> Utf8Text<'a> {
+    fn new(original: &'a [u8]) -> Utf8Text<'a> {
         if let Ok(text) = std::str::from_utf8(original) {
-            return Readable { text: Cow::Borrowed(text), parts: Vec::new() };
+            return Utf8Text { text: Cow::Borrowed(text), parts: Vec::new() };
         }
         let (mut text, mut parts, mut at) = (String::new(), Vec::new(), 0);
         for chunk in original.utf8_chunks() {
@@ -244,7 +244,7 @@ impl<'a> Readable<'a> {
             }
         }
         parts.push((text.len(), at));
-        Readable { text: Cow::Owned(text), parts }
+        Utf8Text { text: Cow::Owned(text), parts }
     }
 
     /// Returns the offset in the original of an offset in the text, which is the start of a character or the end.

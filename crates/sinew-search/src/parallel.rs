@@ -13,7 +13,7 @@ use sinew_walk::WalkWarnings;
 
 use crate::GrepResult;
 use crate::collector::Mode;
-use crate::file::{FileSearch, Job, Outcome, Searched};
+use crate::file::{FileSearch, FileSearchResult, Job, Outcome};
 use crate::grep::OnMatch;
 use crate::rows::{Rows, clamp};
 
@@ -53,7 +53,7 @@ pub(crate) struct FileResults {
     searched: u32,
     /// The number of binary files that were not opened.
     passed: u32,
-    skipped: crate::Skipped,
+    skipped: crate::SkippedFiles,
     files: u32,
     /// True if a file has more matching lines than the limit for each file allows.
     more: bool,
@@ -64,9 +64,9 @@ pub(crate) struct FileResults {
 
 impl FileResults {
     /// Adds the result of `search` for the next file.
-    pub(crate) fn visit(&mut self, search: impl FnOnce(&mut Rows, &mut Vec<String>) -> Searched) {
+    pub(crate) fn visit(&mut self, search: impl FnOnce(&mut Rows, &mut Vec<String>) -> FileSearchResult) {
         let before = self.rows.len();
-        let Searched { outcome, more } = search(&mut self.rows, &mut self.warnings);
+        let FileSearchResult { outcome, more } = search(&mut self.rows, &mut self.warnings);
         self.more |= more;
         let found = self.rows.len() > before;
         self.files += u32::from(found);
@@ -320,7 +320,7 @@ impl State<'_> {
         result.limit_reached |= ended || found.more;
         if ended && !job.named {
             // How far a file was read after the last row depends on the limit that its thread knew at the time.
-            found.skipped = crate::Skipped::default();
+            found.skipped = crate::SkippedFiles::default();
             found.warnings.clear();
         }
         result.files_searched = result.files_searched.saturating_add(found.searched);

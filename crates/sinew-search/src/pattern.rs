@@ -159,11 +159,15 @@ fn states_as_met(pattern: &str, ignore_case: bool) -> Option<String> {
     (!is_text).then(|| format!(r"(?:{pattern})(?-i:[a&&b][\x01\x02]{{1000}})?"))
 }
 
-type Built<T> = std::result::Result<T, grep_regex::Error>;
+type BuildResult<T> = std::result::Result<T, grep_regex::Error>;
 
 /// Builds `pattern`, or the repaired pattern with a warning if its braces are invalid. `way_out` is the hint for an
 /// invalid regular expression; `None` means that the pattern is literal text.
-fn repaired<T>(pattern: &str, way_out: Option<&str>, build: impl Fn(&str) -> Built<T>) -> Result<(T, Option<String>)> {
+fn repaired<T>(
+    pattern: &str,
+    way_out: Option<&str>,
+    build: impl Fn(&str) -> BuildResult<T>,
+) -> Result<(T, Option<String>)> {
     let refused = |built: &str, error: &grep_regex::Error| refuse(pattern, built, way_out.unwrap_or(""), error);
     let error = match build(pattern) {
         Ok(built) => return Ok((built, None)),

@@ -10,7 +10,7 @@ use sinew_index::{BuildProgress, Changes, Index, IndexOptions, Listing, StoredIn
 use sinew_pool::Pool;
 use sinew_walk::{Scan, ScanOptions};
 
-use crate::find::{KeptLetters, find_in};
+use crate::find::{LetterCache, find_in};
 use crate::glob::glob_in;
 use crate::grep::grep_in;
 use crate::ranking::Uses;
@@ -32,7 +32,7 @@ pub struct Workspaces {
 struct OpenIndex {
     index: Arc<Index>,
     uses: Mutex<Uses>,
-    letters: KeptLetters,
+    letters: LetterCache,
 }
 
 impl Drop for OpenIndex {
@@ -64,7 +64,7 @@ impl Workspaces {
         let shared = open.get(&key).and_then(Weak::upgrade);
         let index = shared.unwrap_or_else(|| {
             let index =
-                Arc::new(OpenIndex { index: Arc::new(index), uses: Mutex::default(), letters: KeptLetters::default() });
+                Arc::new(OpenIndex { index: Arc::new(index), uses: Mutex::default(), letters: LetterCache::default() });
             open.insert(key, Arc::downgrade(&index));
             index
         });

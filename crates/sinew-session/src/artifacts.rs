@@ -11,7 +11,7 @@ use std::sync::Arc;
 use parking_lot::{Mutex, MutexGuard};
 
 use crate::files::private_folder;
-use crate::secrets::{Secrets, Written};
+use crate::secrets::{HidingWriter, Secrets};
 
 /// The artifacts of one session. Opens no file before it is needed.
 #[derive(Debug)]
@@ -25,7 +25,7 @@ pub struct ArtifactFile(Target);
 
 enum Target {
     Plain(BufWriter<File>),
-    Hiding(Written<BufWriter<File>>),
+    Hiding(HidingWriter<BufWriter<File>>),
 }
 
 impl ArtifactFile {
@@ -54,12 +54,12 @@ impl ArtifactFile {
 
 #[derive(Debug)]
 struct State {
-    place: Place,
+    place: ArtifactStorage,
     next: Option<u64>,
 }
 
 #[derive(Debug)]
-enum Place {
+enum ArtifactStorage {
     Kept(PathBuf),
     /// Created on demand, deleted with its owner.
     Temporary(Option<tempfile::TempDir>),
@@ -69,13 +69,13 @@ impl Artifacts {
     /// Stores artifacts in `folder`, which is created on demand.
     #[must_use]
     pub fn in_folder(folder: PathBuf) -> Artifacts {
-        Artifacts { state: Mutex::new(State { place: Place::Kept(folder), next: None }), secrets: None }
+        Artifacts { state: Mutex::new(State { place: ArtifactStorage::Kept(folder), next: None }), secrets: None }
     }
 
     /// Stores artifacts that are deleted when this value is dropped, for a session without a file.
     #[must_use]
     pub fn temporary() -> Artifacts {
-        Artifacts { state: Mutex::new(State { place: Place::Temporary(None), next: None }), secrets: None }
+        Artifacts { state: Mutex::new(State { place: ArtifactStorage::Temporary(None), next: None }), secrets: None }
     }
 
     /// Returns the directory, and creates it if necessary.
@@ -99,7 +99,7 @@ impl Artifacts {
     /// Returns true if the artifacts are deleted, because the session has no file.
     #[must_use]
     pub fn is_temporary(&self) -> bool {
-        matches!(self.state().place, Place::Temporary(_))
+        matches!(self.state().place, ArtifactStorage::Temporary(_))
     }
 
     /// Returns the id and the path of a new artifact of `tool`. Does not create the file; the id is never used again.
@@ -144,7 +144,7 @@ impl Artifacts {
         Ok((
             id,
             match &self.secrets {
-                Some(secrets) => ArtifactFile(Target::Hiding(Written::new(file, Arc::clone(secrets)))),
+                Some(secrets) => ArtifactFile(Target::Hiding(HidingWriter::new(file, Arc::clone(secrets)))),
                 None => ArtifactFile(Target::Plain(file)),
             },
         ))
@@ -175,8 +175,8 @@ impl Artifacts {
 
     fn existing(&self) -> Option<PathBuf> {
         match &self.state().place {
-            Place::Kept(folder) => folder.is_dir().then(|| folder.clone()),
-            Place::Temporary(folder) => folder.as_ref().map(|folder| folder.path().to_path_buf()),
+            ArtifactStorage::Kept(folder) => folder.is_dir().then(|| folder.clone()),
+            ArtifactStorage::Temporary(folder) => folder.as_ref().map(|folder| folder.path().to_path_buf()),
         }
     }
 
@@ -188,12 +188,12 @@ impl Artifacts {
 impl State {
     fn folder(&mut self) -> std::io::Result<PathBuf> {
         match &mut self.place {
-            Place::Kept(folder) => {
+            ArtifactStorage::Kept(folder) => {
                 private_folder(folder)?;
                 Ok(folder.clone())
             }
-            Place::Temporary(Some(folder)) => Ok(folder.path().to_path_buf()),
-            Place::Temporary(none) => {
+            ArtifactStorage::Temporary(Some(folder)) => Ok(folder.path().to_path_buf()),
+            ArtifactStorage::Temporary(none) => {
                 let folder = tempfile::Builder::new().prefix("sinew-").tempdir()?;
                 Ok(none.insert(folder).path().to_path_buf())
             }

@@ -10,7 +10,7 @@ use sinew_llm::message::{AgentMessage, Block, BranchSummary, CompactionSummary, 
 use super::blob::Blobs;
 use super::custom;
 use super::entry::{Body, Entry, Kind};
-use super::tree::{Place, Tree};
+use super::tree::{EntryLocation, Tree};
 use crate::clock;
 
 /// The maximum number of messages in a context: more do not fit any model, and a file with millions of messages must
@@ -172,7 +172,7 @@ fn leave_out(tree: &Tree, wanted: &mut Vec<usize>) -> usize {
     let (mut messages, mut bytes) = (0, 0);
     let last = wanted.iter().rposition(|&at| {
         let node = &tree.nodes[at];
-        if let (true, Place::Disk { length, .. }) = (node.kind.is_message(), &node.place) {
+        if let (true, EntryLocation::Disk { length, .. }) = (node.kind.is_message(), &node.place) {
             messages += 1;
             bytes += u64::from(*length);
         }

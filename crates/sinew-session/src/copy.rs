@@ -11,7 +11,7 @@ use sinew_base::{Error, ErrorCode, Result};
 use super::entry::{Body, Entry, Header, Kind, VERSION};
 use super::paths::{artifacts, file_name, folder_name};
 use super::store::{Session, explain, to_line};
-use super::tree::{Id, Place};
+use super::tree::{EntryLocation, Id};
 use super::writer::{Writer, replace};
 use crate::clock;
 
@@ -72,7 +72,7 @@ impl Session {
             let (id, parent) = (Id::from(entry.id.as_str()), entry.parent_id.as_deref().map(Id::from));
             let time = clock::from_iso(&entry.timestamp).unwrap_or_default();
             let kind = entry.body.kind();
-            copy.tree.push(id, parent, time, kind, Place::Memory(Box::new(entry)));
+            copy.tree.push(id, parent, time, kind, EntryLocation::Memory(Box::new(entry)));
         }
         Ok(copy)
     }
@@ -183,8 +183,8 @@ impl Session {
 
     fn line_of(&self, at: usize) -> Result<Vec<u8>> {
         match &self.tree.nodes[at].place {
-            Place::Disk { offset, length } => self.line(*offset, *length as usize),
-            Place::Memory(entry) => to_line(entry.to_value(), self.options.blobs.as_ref()).map_err(unwritable),
+            EntryLocation::Disk { offset, length } => self.line(*offset, *length as usize),
+            EntryLocation::Memory(entry) => to_line(entry.to_value(), self.options.blobs.as_ref()).map_err(unwritable),
         }
     }
 
@@ -226,7 +226,11 @@ fn bytes(entry: &Entry) -> Result<Vec<u8>> {
 }
 
 /// Writes a file with a header and entries; returns the location of each entry.
-fn write_file(path: &Path, header: &Header, lines: impl Iterator<Item = Result<Vec<u8>>>) -> Result<Vec<Place>> {
+fn write_file(
+    path: &Path,
+    header: &Header,
+    lines: impl Iterator<Item = Result<Vec<u8>>>,
+) -> Result<Vec<EntryLocation>> {
     // An entry that cannot be read is not an error of the output file.
     let mut unread = None;
     let written = replace(path, |out| {
@@ -244,7 +248,7 @@ fn write_file(path: &Path, header: &Header, lines: impl Iterator<Item = Result<V
             let length = u32::try_from(line.len()).map_err(io::Error::other)?;
             line.push(b'\n');
             out.write_all(&line)?;
-            places.push(Place::Disk { offset, length });
+            places.push(EntryLocation::Disk { offset, length });
             offset += line.len() as u64;
         }
         Ok(places)

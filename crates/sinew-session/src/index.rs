@@ -13,7 +13,7 @@ use super::files::size_text;
 use super::parallel_map::parallel_map;
 use super::read_at;
 use super::scan::Head;
-use super::tree::{Id, Place, Tree};
+use super::tree::{EntryLocation, Id, Tree};
 use super::whole_characters;
 use crate::clock;
 
@@ -101,7 +101,7 @@ impl Index {
         self.size = self.size.min(block.size);
         self.tree.reserve(block.rows.len());
         for Row { id, parent, time, kind, offset, length } in block.rows {
-            let added = self.tree.push(id, parent, time, kind, Place::Disk { offset, length });
+            let added = self.tree.push(id, parent, time, kind, EntryLocation::Disk { offset, length });
             self.bad += usize::from(!added);
         }
     }

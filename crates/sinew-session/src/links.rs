@@ -82,7 +82,7 @@ pub struct OutwardLinks {
 /// Checks at most 10,000 entries, eight directories deep.
 #[must_use]
 pub fn all(cwd: &Path, home: Option<&Path>) -> OutwardLinks {
-    let mut found = Found { links: Vec::new(), seen: HashSet::new(), left: ENTRIES, is_cut: false };
+    let mut found = LinkSearch { links: Vec::new(), seen: HashSet::new(), left: ENTRIES, is_cut: false };
     let root = project_of(cwd, home);
     for folder in cwd.ancestors().take(LEVELS) {
         let project = if folder.starts_with(root) { root } else { folder };
@@ -95,7 +95,7 @@ pub fn all(cwd: &Path, home: Option<&Path>) -> OutwardLinks {
     OutwardLinks { links: found.links, is_cut: found.is_cut }
 }
 
-struct Found {
+struct LinkSearch {
     links: Vec<(PathBuf, PathBuf)>,
     /// Directories by their real path.
     seen: HashSet<PathBuf>,
@@ -103,7 +103,7 @@ struct Found {
     is_cut: bool,
 }
 
-impl Found {
+impl LinkSearch {
     fn look(&mut self, project: &Path, path: &Path, depth: usize) {
         let Ok(facts) = fs::metadata(path) else { return };
         if let Some(real) = out_of(project, path) {

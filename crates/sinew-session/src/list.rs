@@ -26,7 +26,7 @@ const TITLE: usize = 40;
 
 /// A session in a list.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Listed {
+pub struct SessionSummary {
     /// The file.
     pub path: PathBuf,
     /// The header's id.
@@ -53,7 +53,7 @@ pub enum Scope<'a> {
 /// Lists sessions, newest first: those in the directories of working directories below `sessions`, and those in
 /// `sessions` itself, where `--session-dir` stores them. Reads at most 4 KB and 32 KB of each file; skips other files.
 #[must_use]
-pub fn list(sessions: &Path, scope: Scope<'_>) -> Vec<Listed> {
+pub fn list(sessions: &Path, scope: Scope<'_>) -> Vec<SessionSummary> {
     KnownSessions::default().list(sessions, scope)
 }
 
@@ -68,7 +68,7 @@ struct ListedFile {
     modified: SystemTime,
     /// The time of reading.
     read: SystemTime,
-    listed: Option<Listed>,
+    listed: Option<SessionSummary>,
 }
 
 /// The maximum step of a file system's clock: a file written shortly before it was read may have been written again
@@ -84,7 +84,7 @@ impl ListedFile {
 
 impl KnownSessions {
     /// Lists sessions as [`list`] does. Checks the metadata of each file, and reads the files that changed.
-    pub fn list(&mut self, sessions: &Path, scope: Scope<'_>) -> Vec<Listed> {
+    pub fn list(&mut self, sessions: &Path, scope: Scope<'_>) -> Vec<SessionSummary> {
         let mut folders = vec![sessions.to_path_buf()];
         match scope {
             Scope::Cwd(cwd) => folders.push(sessions.join(folder_name(cwd))),
@@ -92,7 +92,7 @@ impl KnownSessions {
         }
         let paths: Vec<PathBuf> = folders.iter().flat_map(|folder| files(folder)).collect();
         let read = read_all(&paths, &self.0);
-        let mut found: Vec<Listed> = read.iter().filter_map(|(_, known)| known.listed.clone()).collect();
+        let mut found: Vec<SessionSummary> = read.iter().filter_map(|(_, known)| known.listed.clone()).collect();
         self.0.extend(read);
         if let Scope::Cwd(cwd) = scope {
             // Several working directories may share a directory, so the header decides.
@@ -105,17 +105,17 @@ impl KnownSessions {
 
 /// Returns the newest session of a working directory that contains a message; `None` if there is none.
 #[must_use]
-pub fn latest(sessions: &Path, cwd: &Path) -> Option<Listed> {
+pub fn latest(sessions: &Path, cwd: &Path) -> Option<SessionSummary> {
     list(sessions, Scope::Cwd(cwd)).into_iter().find(|session| session.has_messages)
 }
 
 /// The result of [`resolve`].
 #[derive(Debug, Clone, PartialEq)]
-pub enum Found {
+pub enum ResolvedSession {
     /// A session of this working directory, or one identified by its path.
     Here(PathBuf),
     /// A session of another working directory.
-    Elsewhere(Listed),
+    Elsewhere(SessionSummary),
 }
 
 /// Resolves `word` to a session: a path (with a separator or ending in `.jsonl`), otherwise the start of an id or of a
@@ -123,30 +123,30 @@ pub enum Found {
 ///
 /// # Errors
 /// Returns `Session "ab" not found.` or `Session "ab" is ambiguous: <ids>` unless exactly one matches.
-pub fn resolve(sessions: &Path, cwd: &Path, word: &str) -> Result<Found> {
+pub fn resolve(sessions: &Path, cwd: &Path, word: &str) -> Result<ResolvedSession> {
     let not_found = || Error::new(ErrorCode::NotFound, format!("Session \"{word}\" not found."));
     if word.contains(['/', '\\']) || word.ends_with(".jsonl") {
         let path = cwd.join(word);
-        return if path.exists() { Ok(Found::Here(path)) } else { Err(not_found()) };
+        return if path.exists() { Ok(ResolvedSession::Here(path)) } else { Err(not_found()) };
     }
     if word.trim().is_empty() {
         return Err(Error::invalid("The id of a session is empty; `sinew sessions list` shows them."));
     }
     let wanted = word.to_lowercase();
-    let fits = |session: &Listed| {
+    let fits = |session: &SessionSummary| {
         let id = session.id.to_lowercase();
         let name = session.path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
         id.starts_with(&wanted) || id.ends_with(&wanted) || name.starts_with(&wanted)
     };
     for scope in [Scope::Cwd(cwd), Scope::All] {
-        let mut matches: Vec<Listed> = list(sessions, scope).into_iter().filter(fits).collect();
+        let mut matches: Vec<SessionSummary> = list(sessions, scope).into_iter().filter(fits).collect();
         if matches.len() > 1 {
             let ids: Vec<&str> = matches.iter().map(|session| session.id.as_str()).collect();
             return Err(Error::invalid(format!("Session \"{word}\" is ambiguous: {}", ids.join(", "))));
         }
         if let Some(session) = matches.pop() {
             let here = scope == Scope::Cwd(cwd) || Path::new(&session.cwd) == cwd;
-            return Ok(if here { Found::Here(session.path) } else { Found::Elsewhere(session) });
+            return Ok(if here { ResolvedSession::Here(session.path) } else { ResolvedSession::Elsewhere(session) });
         }
     }
     Err(not_found())
@@ -191,7 +191,7 @@ fn current(path: &Path, known: &HashMap<PathBuf, ListedFile>) -> Option<(PathBuf
     Some((path.to_path_buf(), ListedFile { size, modified, read, listed: read_session(file, path, size, modified) }))
 }
 
-fn read_session(mut file: File, path: &Path, size: u64, modified: SystemTime) -> Option<Listed> {
+fn read_session(mut file: File, path: &Path, size: u64, modified: SystemTime) -> Option<SessionSummary> {
     let mut head = Vec::with_capacity(usize::try_from(size.min(HEAD)).unwrap_or_default() + 1);
     (&file).take(HEAD).read_to_end(&mut head).ok()?;
     let mut lines = head.split(|byte| *byte == b'\n');
@@ -211,7 +211,7 @@ fn read_session(mut file: File, path: &Path, size: u64, modified: SystemTime) ->
         .filter(|title| !title.is_empty())
         .or_else(|| lines.find_map(user_text))
         .unwrap_or_else(|| header.id.clone());
-    Some(Listed {
+    Some(SessionSummary {
         path: path.to_path_buf(),
         title: one_line(&title),
         id: header.id,

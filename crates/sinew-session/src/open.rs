@@ -14,11 +14,11 @@ use super::index::{self, Index};
 use super::migrate;
 use super::paths::{beside, stamp};
 use super::store::{INCOMPLETE, Session, SessionOptions, explain};
-use super::writer::{Refused, Writer, replace};
+use super::writer::{WriteRefusal, Writer, replace};
 use crate::files::{self, open_plain};
 
 /// An opened session with warnings for the user.
-pub struct Opened {
+pub struct OpenedSession {
     /// The session.
     pub session: Session,
     /// One sentence each: skipped lines, a file that was moved aside, a migration.
@@ -35,17 +35,17 @@ impl Session {
     /// # Errors
     /// Returns an error if the file cannot be read, and `ERR_INVALID_STATE` if another process is writing it: fork it
     /// in this case.
-    pub fn open(path: &Path, options: SessionOptions) -> Result<Opened> {
+    pub fn open(path: &Path, options: SessionOptions) -> Result<OpenedSession> {
         let mut warnings = Vec::new();
         let failed = |cause: &io::Error| Error::io(format!("failed to open the session {}", path.display()), cause);
         check_kind(path)?;
         // The lock comes first, so that the content read under it is current.
         let mut writer = match Writer::open(path, options.sync) {
             Ok(writer) => writer,
-            Err(Refused::Io(cause)) if cause.kind() == io::ErrorKind::NotFound => {
+            Err(WriteRefusal::Io(cause)) if cause.kind() == io::ErrorKind::NotFound => {
                 return Ok(fresh(path, options, warnings, None));
             }
-            Err(Refused::Io(cause)) if is_protected(&cause) => {
+            Err(WriteRefusal::Io(cause)) if is_protected(&cause) => {
                 let mut opened = Session::view(path, options)?;
                 let warning = format!("{} may not be written ({cause}): it is opened for reading", path.display());
                 opened.warnings.insert(0, warning);
@@ -91,7 +91,7 @@ impl Session {
         let mut session = made(path, options, index, reader, &mut warnings);
         // Other processes must not be blocked from a file that is only read.
         session.writer = (!session.read_only).then_some(writer);
-        Ok(Opened { session, warnings, recovered: None })
+        Ok(OpenedSession { session, warnings, recovered: None })
     }
 
     /// Opens the file at `path` for reading, even if another process is writing it: no lock is acquired and nothing on
@@ -99,7 +99,7 @@ impl Session {
     ///
     /// # Errors
     /// Returns an error if the file cannot be read or is not a session.
-    pub fn view(path: &Path, options: SessionOptions) -> Result<Opened> {
+    pub fn view(path: &Path, options: SessionOptions) -> Result<OpenedSession> {
         let failed = |cause: &io::Error| Error::io(format!("failed to open the session {}", path.display()), cause);
         check_kind(path)?;
         let mut reader = open_plain(path).map_err(|cause| failed(&cause))?;
@@ -127,7 +127,7 @@ impl Session {
         }
         let mut session = made(path, options, index, reader, &mut warnings);
         session.read_only = true;
-        Ok(Opened { session, warnings, recovered: None })
+        Ok(OpenedSession { session, warnings, recovered: None })
     }
 }
 
@@ -163,9 +163,9 @@ fn shape(index: &Index, file: &File) -> io::Result<Shape> {
     })
 }
 
-fn fresh(path: &Path, options: SessionOptions, warnings: Vec<String>, recovered: Option<PathBuf>) -> Opened {
+fn fresh(path: &Path, options: SessionOptions, warnings: Vec<String>, recovered: Option<PathBuf>) -> OpenedSession {
     let id = format!("{:016x}", options.clock.random());
-    Opened { session: Session::create(path.to_path_buf(), id, options), warnings, recovered }
+    OpenedSession { session: Session::create(path.to_path_buf(), id, options), warnings, recovered }
 }
 
 fn made(path: &Path, options: SessionOptions, index: Index, reader: File, warnings: &mut Vec<String>) -> Session {

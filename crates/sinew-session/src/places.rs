@@ -6,7 +6,7 @@ use sinew_llm::message::{AgentMessage, CompactionSummary};
 use super::clock;
 use super::entry::{Body, Entry, Kind};
 use super::store::{Session, pieces};
-use super::tree::Place;
+use super::tree::EntryLocation;
 
 /// Returns true if a line may contain a word of ASCII letters, ignoring case: it contains the word, or characters that
 /// JSON escapes and that may be invisible between its letters.
@@ -80,8 +80,8 @@ impl Session {
             let bytes = self.fill_piece(&piece, &mut buffer)?;
             for number in piece.nodes.clone() {
                 let has = match &self.tree.nodes[nodes[number]].place {
-                    Place::Memory(entry) => fits(entry.to_value().to_string().as_bytes()),
-                    Place::Disk { offset, length } => fits(piece.line(bytes, *offset, *length)),
+                    EntryLocation::Memory(entry) => fits(entry.to_value().to_string().as_bytes()),
+                    EntryLocation::Disk { offset, length } => fits(piece.line(bytes, *offset, *length)),
                 };
                 found.extend(has.then_some(number));
             }

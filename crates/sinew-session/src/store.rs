@@ -18,8 +18,8 @@ use super::migrate;
 use super::parallel_map::parallel_map;
 use super::paths::{artifacts, beside};
 use super::read_at;
-use super::tree::{Id, Place, Tree};
-use super::writer::{Refused, Sync, Writer};
+use super::tree::{EntryLocation, Id, Tree};
+use super::writer::{Sync, WriteRefusal, Writer};
 use crate::clock::{self, Clock};
 
 /// The number of bytes of a file that are read together.
@@ -242,7 +242,7 @@ impl Session {
         let (kind, parent) = (entry.body.kind(), entry.parent_id.clone());
         let place = match &written {
             Ok(Some(place)) => place.clone(),
-            _ => Place::Memory(Box::new(entry)),
+            _ => EntryLocation::Memory(Box::new(entry)),
         };
         self.tree.push(id.as_str().into(), parent.as_deref().map(Id::from), now, kind, place);
         if let (Err(error), None) = (&written, &self.failure) {
@@ -253,7 +253,7 @@ impl Session {
     }
 
     /// Writes an entry if there is a file; before the first user message there is none.
-    fn write(&mut self, entry: Value, user: bool) -> Result<Option<Place>> {
+    fn write(&mut self, entry: Value, user: bool) -> Result<Option<EntryLocation>> {
         if let Some(failure) = &self.failure {
             return Err(failure.clone());
         }
@@ -282,7 +282,7 @@ impl Session {
             self.begun = true;
             // Entries before the first message, for example the model, are written before it.
             for node in &mut self.tree.nodes {
-                if let Place::Memory(early) = &node.place {
+                if let EntryLocation::Memory(early) = &node.place {
                     node.place = line(writer, early.to_value(), blobs).map_err(|cause| failed(&cause))?;
                 }
             }
@@ -382,8 +382,8 @@ impl Session {
             for piece in pieces(&self.tree, part).iter().rev() {
                 let bytes = self.fill_piece(piece, &mut buffer)?;
                 let may_have = |at: &usize| match &self.tree.nodes[*at].place {
-                    Place::Memory(_) => true,
-                    Place::Disk { offset, length } => names_list(piece.line(bytes, *offset, *length)),
+                    EntryLocation::Memory(_) => true,
+                    EntryLocation::Disk { offset, length } => names_list(piece.line(bytes, *offset, *length)),
                 };
                 for &at in part[piece.nodes.clone()].iter().rev().filter(|at| may_have(at)) {
                     match self.read(at)?.body {
@@ -485,8 +485,8 @@ impl Session {
 
     pub(super) fn read(&self, at: usize) -> Result<Entry> {
         match &self.tree.nodes[at].place {
-            Place::Memory(entry) => Ok((**entry).clone()),
-            Place::Disk { offset, length } => self.parsed(at, &self.line(*offset, *length as usize)?),
+            EntryLocation::Memory(entry) => Ok((**entry).clone()),
+            EntryLocation::Disk { offset, length } => self.parsed(at, &self.line(*offset, *length as usize)?),
         }
     }
 
@@ -504,8 +504,8 @@ impl Session {
             let piece = &pieces[number];
             let bytes = self.fill_piece(piece, buffer)?;
             let entries = wanted[piece.nodes.clone()].iter().map(|&at| match &self.tree.nodes[at].place {
-                Place::Memory(entry) => Ok((**entry).clone()),
-                Place::Disk { offset, length } => self.parsed(at, piece.line(bytes, *offset, *length)),
+                EntryLocation::Memory(entry) => Ok((**entry).clone()),
+                EntryLocation::Disk { offset, length } => self.parsed(at, piece.line(bytes, *offset, *length)),
             });
             entries.collect::<Result<Vec<Entry>>>()
         });
@@ -563,8 +563,8 @@ pub(super) fn pieces(tree: &Tree, wanted: &[usize]) -> Vec<Piece> {
     for (number, &at) in wanted.iter().enumerate() {
         // Entries in memory are added to the preceding part.
         let place = match &tree.nodes[at].place {
-            Place::Disk { offset, length } => Some(*offset..offset + u64::from(*length)),
-            Place::Memory(_) => None,
+            EntryLocation::Disk { offset, length } => Some(*offset..offset + u64::from(*length)),
+            EntryLocation::Memory(_) => None,
         };
         match (pieces.last_mut(), place) {
             (Some(piece), None) => piece.nodes.end = number + 1,
@@ -593,11 +593,11 @@ impl Drop for Session {
 pub(super) const INCOMPLETE: &str = ".incomplete";
 
 /// Appends an entry as a line.
-fn line(writer: &mut Writer, entry: Value, blobs: Option<&Blobs>) -> std::io::Result<Place> {
+fn line(writer: &mut Writer, entry: Value, blobs: Option<&Blobs>) -> std::io::Result<EntryLocation> {
     let mut bytes = to_line(entry, blobs)?;
     let length = u32::try_from(bytes.len()).map_err(|_| std::io::Error::other("an entry is larger than 4 GB"))?;
     bytes.push(b'\n');
-    Ok(Place::Disk { offset: writer.append(&bytes)?, length })
+    Ok(EntryLocation::Disk { offset: writer.append(&bytes)?, length })
 }
 
 /// Serialises an entry as in a file, without its line feed.
@@ -609,13 +609,15 @@ pub(super) fn to_line(mut entry: Value, blobs: Option<&Blobs>) -> std::io::Resul
 }
 
 /// Creates the error for a user who cannot write a session.
-pub(super) fn explain(path: &Path, refused: Refused) -> Error {
+pub(super) fn explain(path: &Path, refused: WriteRefusal) -> Error {
     match refused {
-        Refused::InUse(owner) => {
+        WriteRefusal::InUse(owner) => {
             let who = owner.map_or_else(|| "another process".to_string(), |pid| format!("process {pid}"));
             let message = format!("Session is in use by {who}. Open a copy? [fork]");
             Error::new(ErrorCode::InvalidState, message)
         }
-        Refused::Io(cause) => Error::io(format!("failed to open the session {} for writing", path.display()), &cause),
+        WriteRefusal::Io(cause) => {
+            Error::io(format!("failed to open the session {} for writing", path.display()), &cause)
+        }
     }
 }

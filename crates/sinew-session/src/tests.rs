@@ -378,8 +378,8 @@ fn a_session_is_found_by_id_name_and_path() {
         Session::create(path, (*id).to_string(), options(folder.path())).append(user("hi  there")).unwrap();
     }
     let here = |word: &str| match resolve(&sessions, &cwd, word) {
-        Ok(Found::Here(path)) => path.file_name().unwrap().to_string_lossy().into_owned(),
-        Ok(Found::Elsewhere(session)) => format!("elsewhere {}", session.cwd),
+        Ok(ResolvedSession::Here(path)) => path.file_name().unwrap().to_string_lossy().into_owned(),
+        Ok(ResolvedSession::Elsewhere(session)) => format!("elsewhere {}", session.cwd),
         Err(error) => error.to_string(),
     };
     assert_eq!(here("ABCD"), file_name(0, "abcd000000000001"));
@@ -390,7 +390,7 @@ fn a_session_is_found_by_id_name_and_path() {
     assert_eq!(both, ["abcd000000000001", "abff000000000002"]);
     assert_eq!(here("zz"), "Session \"zz\" not found.");
     let elsewhere = resolve(&sessions, Path::new("/other"), "abcd").unwrap();
-    assert!(matches!(elsewhere, Found::Elsewhere(session) if session.title == "hi there"));
+    assert!(matches!(elsewhere, ResolvedSession::Elsewhere(session) if session.title == "hi there"));
     assert_eq!(list(&sessions, Scope::All).len(), 2);
     assert_eq!(list(&sessions, Scope::Cwd(Path::new("/other"))), []);
 }

@@ -9,7 +9,7 @@ use super::entry::{Entry, Kind};
 
 /// The location of an entry's text.
 #[derive(Debug, Clone)]
-pub(super) enum Place {
+pub(super) enum EntryLocation {
     /// In the file: offset and length of the line, without its line feed.
     Disk { offset: u64, length: u32 },
     /// In memory: the session has no file, or could not write it.
@@ -59,7 +59,7 @@ pub(super) struct Node {
     pub(super) id: Id,
     /// The time in milliseconds since the epoch; 0 if the entry has none.
     pub(super) time: i64,
-    pub(super) place: Place,
+    pub(super) place: EntryLocation,
     parent: u32,
     /// The youngest child; the others are linked by `older`.
     child: u32,
@@ -100,7 +100,7 @@ impl Tree {
 
     /// Adds an entry; returns false if its id is already used. An entry with an unknown parent is a root until
     /// [`Tree::settle`].
-    pub(super) fn push(&mut self, id: Id, parent: Option<Id>, time: i64, kind: Kind, place: Place) -> bool {
+    pub(super) fn push(&mut self, id: Id, parent: Option<Id>, time: i64, kind: Kind, place: EntryLocation) -> bool {
         let Ok(index) = u32::try_from(self.nodes.len()) else { return false };
         if index == NONE {
             return false;
@@ -237,7 +237,7 @@ mod tests {
                 parent.map(Id::from),
                 0,
                 Kind::Message,
-                Place::Disk { offset: 0, length: 0 }
+                EntryLocation::Disk { offset: 0, length: 0 }
             ));
         }
         let circles = tree.settle();

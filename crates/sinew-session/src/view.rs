@@ -10,7 +10,7 @@ use super::blob::bring_back;
 use super::depth;
 use super::entry::{Body, Kind, name_twice};
 use super::store::Session;
-use super::tree::Place;
+use super::tree::EntryLocation;
 
 impl Session {
     /// Returns the entries after `since`, or all, in file order, as a JSON array. Each has the fields of its line, with
@@ -90,8 +90,8 @@ impl Session {
     /// Returns an entry with every field of its line, including those of other programs.
     fn object(&self, at: usize) -> Result<Value> {
         let mut value = match &self.tree.nodes[at].place {
-            Place::Memory(entry) => entry.to_value(),
-            Place::Disk { offset, length } => {
+            EntryLocation::Memory(entry) => entry.to_value(),
+            EntryLocation::Disk { offset, length } => {
                 let line = self.line(*offset, *length as usize)?;
                 let mut fields: Map<String, Value> = depth::parse(&line)
                     .map_err(|cause| Error::io("failed to read the session", &io::Error::from(cause)))?;

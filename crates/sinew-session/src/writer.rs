@@ -34,21 +34,21 @@ pub(super) struct Writer {
 
 /// The reason why a file cannot be written.
 #[derive(Debug)]
-pub(super) enum Refused {
+pub(super) enum WriteRefusal {
     /// Another process has it open; contains its process id if the system reports it.
     InUse(Option<u32>),
     Io(io::Error),
 }
 
-impl From<io::Error> for Refused {
-    fn from(cause: io::Error) -> Refused {
-        Refused::Io(cause)
+impl From<io::Error> for WriteRefusal {
+    fn from(cause: io::Error) -> WriteRefusal {
+        WriteRefusal::Io(cause)
     }
 }
 
 impl Writer {
     /// Creates a new file, with its directories.
-    pub(super) fn create(path: &Path, sync: Sync) -> Result<Writer, Refused> {
+    pub(super) fn create(path: &Path, sync: Sync) -> Result<Writer, WriteRefusal> {
         let folder = folder_of(path);
         make_private(folder)?;
         let mut options = OpenOptions::new();
@@ -61,7 +61,7 @@ impl Writer {
     }
 
     /// Opens a file and locks it. Changes nothing yet.
-    pub(super) fn open(path: &Path, sync: Sync) -> Result<Writer, Refused> {
+    pub(super) fn open(path: &Path, sync: Sync) -> Result<Writer, WriteRefusal> {
         loop {
             let file = OpenOptions::new().append(true).read(true).open(path)?;
             lock(&file)?;
@@ -160,7 +160,7 @@ const ENDING: (Duration, Duration) = (Duration::from_secs(3), Duration::from_mil
 
 /// Locks the file. A process that has ended keeps its lock until the system has closed its files, which takes a while if
 /// it had threads or the machine is busy; this waits for that.
-fn lock(file: &File) -> Result<(), Refused> {
+fn lock(file: &File) -> Result<(), WriteRefusal> {
     let until = Instant::now() + ENDING.0;
     loop {
         match file.try_lock() {
@@ -168,13 +168,13 @@ fn lock(file: &File) -> Result<(), Refused> {
             Err(TryLockError::WouldBlock) => {
                 let owner = owner(file);
                 if !owner.is_some_and(has_ended) || Instant::now() > until {
-                    return Err(Refused::InUse(owner));
+                    return Err(WriteRefusal::InUse(owner));
                 }
                 std::thread::sleep(ENDING.1);
             }
             // A file system without locks must not prevent users from opening their sessions.
             Err(TryLockError::Error(cause)) if cause.kind() == io::ErrorKind::Unsupported => return Ok(()),
-            Err(TryLockError::Error(cause)) => return Err(Refused::Io(cause)),
+            Err(TryLockError::Error(cause)) => return Err(WriteRefusal::Io(cause)),
         }
     }
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use sinew_llm::message::{AgentMessage, AssistantMessage, Block, ToolCall, UserMessage, text_of};
 use sinew_session::clock::FixedClock;
-use sinew_session::{Body, Defaults, Opened, Session, SessionOptions, Sync, tail};
+use sinew_session::{Body, Defaults, OpenedSession, Session, SessionOptions, Sync, tail};
 
 const HEADER: &str = r#"{"type":"session","version":3,"id":"s","cwd":"/"}"#;
 
@@ -18,7 +18,7 @@ fn options(folder: &Path) -> SessionOptions {
     SessionOptions { cwd: folder.to_path_buf(), blobs: None, sync: Sync::Never, clock, mask: None }
 }
 
-fn open(path: &Path) -> Opened {
+fn open(path: &Path) -> OpenedSession {
     Session::open(path, options(path.parent().unwrap())).unwrap()
 }
 
@@ -71,7 +71,7 @@ fn an_unterminated_line_is_skipped_and_removed_by_the_next_append() {
     let (_folder, path) = file(&[HEADER.into(), entry("a", "", "one")]);
     let whole = fs::metadata(&path).unwrap().len();
     append_hole(&path, 300 << 20);
-    let Opened { mut session, warnings, .. } = open(&path);
+    let OpenedSession { mut session, warnings, .. } = open(&path);
     assert_eq!((texts(&session), warnings), (vec!["one".to_string()], Vec::<String>::new()));
     let user = UserMessage { content: "two".into(), ..UserMessage::default() };
     session.append(Body::Message { message: user.into() }).unwrap();
@@ -86,7 +86,7 @@ fn a_line_that_is_too_long_is_skipped_with_a_warning() {
     append_hole(&path, 300 << 20);
     let mut file = OpenOptions::new().append(true).open(&path).unwrap();
     writeln!(file, "\n{}", entry("b", "a", "two")).unwrap();
-    let Opened { session, warnings, .. } = open(&path);
+    let OpenedSession { session, warnings, .. } = open(&path);
     assert_eq!(texts(&session), ["one", "two"]);
     assert_eq!(warnings.len(), 1, "{warnings:?}");
     assert!(warnings[0].ends_with("1 lines could not be read and were skipped"), "{warnings:?}");
@@ -114,7 +114,7 @@ fn an_entry_nested_too_deeply_keeps_its_position_and_text() {
             nested(levels)
         );
         let (_folder, path) = file(&[HEADER.into(), entry("a", "", "one"), result, entry("c", "b", "three")]);
-        let Opened { session, warnings, .. } = open(&path);
+        let OpenedSession { session, warnings, .. } = open(&path);
         assert_eq!(texts(&session), ["one", "two", "three"], "{levels}");
         let expect = "1 entries nest more than 100 levels deep; the levels below were left out";
         assert_eq!(warnings.iter().any(|warning| warning.ends_with(expect)), warned, "{levels} {warnings:?}");
@@ -143,7 +143,7 @@ fn saved_entries_never_nest_too_deeply_to_be_read() {
     for line in fs::read_to_string(&path).unwrap().lines() {
         serde_json::from_str::<Value>(line).unwrap();
     }
-    let Opened { session, warnings, .. } = open(&path);
+    let OpenedSession { session, warnings, .. } = open(&path);
     assert_eq!(warnings, Vec::<String>::new());
     let kept = session.context(&Defaults::default()).unwrap().messages;
     // The live conversation continues with the stored form.

@@ -13,7 +13,7 @@ use crate::input::InputPipe;
 use crate::output::{Chunk, DRAIN_IDLE, DRAIN_MOST, Encoding};
 use crate::output_relay::{OutputRelay, Watch};
 use crate::supervisor::{Link, Start, Supervisor, memory_file, null, pipe};
-use crate::wire::{Ask, Tell};
+use crate::wire::{SupervisorReply, SupervisorRequest};
 use crate::{
     Engine, GRACE, OnChunk, OnStreamChunk, RunOptions, RunResult, ShellOptions, environment, request, signals,
 };
@@ -161,8 +161,8 @@ fn follow(
         let [told, _] = relay.step([link.as_fd(), watch.fd()], watch.until()).map_err(failed)?;
         if told {
             break match link.receive()? {
-                Some(Tell::Exited { status }) => ended(status),
-                Some(Tell::Failed { errno }) => {
+                Some(SupervisorReply::Exited { status }) => ended(status),
+                Some(SupervisorReply::Failed { errno }) => {
                     return Err(match program {
                         Some(name) => Error::io(
                             format!("run: failed to start {name:?}"),
@@ -171,7 +171,7 @@ fn follow(
                         None => not_started(errno),
                     });
                 }
-                Some(Tell::Refused(refusal)) => {
+                Some(SupervisorReply::Refused(refusal)) => {
                     entry.into_iter().for_each(|entry| entry.note(refusal.clone()));
                     continue;
                 }
@@ -181,7 +181,7 @@ fn follow(
         }
         let why = watch.why().or(relay.is_broken().then_some(Aborted::Signal));
         if let Some(why) = why {
-            link.ask(Ask::Close { grace_ms: GRACE.as_millis() as u32 });
+            link.ask(SupervisorRequest::Close { grace_ms: GRACE.as_millis() as u32 });
             let mut deadline = link.deadline(GRACE + AFTER_GRACE);
             while !deadline.has_passed() {
                 let [told] = relay.step([link.as_fd()], Some(deadline.until())).map_err(failed)?;

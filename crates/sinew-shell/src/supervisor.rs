@@ -18,7 +18,7 @@ use sinew_sandbox::Handoff;
 use crate::fair_deadline::FairDeadline;
 use crate::known_bashes::KnownBashes;
 use crate::output_relay::timespec;
-use crate::wire::{Ask, MOST, Tell};
+use crate::wire::{MOST, SupervisorReply, SupervisorRequest};
 use crate::{environment, wire};
 
 /// The maximum time for a supervisor to exit after all its processes were killed.
@@ -82,7 +82,7 @@ impl Supervisor {
         };
         let Ok(link) = self.start(&start) else { return false };
         let answer = link.receive_until(&mut link.deadline(Duration::from_secs(2)));
-        matches!(answer, Ok(Some(Tell::Exited { status: 0 })))
+        matches!(answer, Ok(Some(SupervisorReply::Exited { status: 0 })))
     }
 
     /// Starts a supervisor that runs one shell.
@@ -132,7 +132,7 @@ impl AsFd for Link {
 
 impl Link {
     /// Sends a request. If the supervisor is gone, reading the answer reports it.
-    pub(crate) fn ask(&self, ask: Ask) {
+    pub(crate) fn ask(&self, ask: SupervisorRequest) {
         let _ = rustix::net::send(&self.socket, &ask.encode(), SendFlags::NOSIGNAL);
     }
 
@@ -142,7 +142,7 @@ impl Link {
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
         let mut control = SendAncillaryBuffer::new(&mut space);
         control.push(SendAncillaryMessage::ScmRights(&fds));
-        let record = Ask::Adopt.encode();
+        let record = SupervisorRequest::Adopt.encode();
         let _ = rustix::net::sendmsg(&self.socket, &[IoSlice::new(&record)], &mut control, SendFlags::NOSIGNAL);
     }
 
@@ -150,7 +150,7 @@ impl Link {
     ///
     /// # Errors
     /// Returns an error for an answer of another version.
-    pub(crate) fn receive(&self) -> Result<Option<Tell>> {
+    pub(crate) fn receive(&self) -> Result<Option<SupervisorReply>> {
         let mut record = vec![0; MOST];
         loop {
             let received = rustix::net::recvmsg(
@@ -160,7 +160,7 @@ impl Link {
                 RecvFlags::empty(),
             );
             return match received {
-                Ok(message) if message.bytes > 0 => match Tell::decode(&record[..message.bytes]) {
+                Ok(message) if message.bytes > 0 => match SupervisorReply::decode(&record[..message.bytes]) {
                     Some(tell) => Ok(Some(tell)),
                     None => Err(Error::new(
                         ErrorCode::Internal,
@@ -180,7 +180,7 @@ impl Link {
     }
 
     /// Waits for an answer; `Ok(None)` if `deadline` has passed or the supervisor is gone.
-    pub(crate) fn receive_until(&self, deadline: &mut FairDeadline) -> Result<Option<Tell>> {
+    pub(crate) fn receive_until(&self, deadline: &mut FairDeadline) -> Result<Option<SupervisorReply>> {
         while !self.readable_until(deadline.until()) {
             if deadline.has_passed() {
                 return Ok(None);
@@ -190,7 +190,7 @@ impl Link {
     }
 
     /// Returns an available answer: `Some(None)` if the supervisor is gone, `None` if there is no answer yet.
-    pub(crate) fn pending(&self) -> Option<Option<Tell>> {
+    pub(crate) fn pending(&self) -> Option<Option<SupervisorReply>> {
         self.readable_until(Instant::now()).then(|| self.receive().ok().flatten())
     }
 
@@ -207,7 +207,7 @@ impl Link {
 
     /// Terminates everything: TERM, and KILL after `grace`. Returns when the supervisor is gone.
     pub(crate) fn close(mut self, grace: Duration) {
-        self.ask(Ask::Close { grace_ms: u32::try_from(grace.as_millis()).unwrap_or(u32::MAX) });
+        self.ask(SupervisorRequest::Close { grace_ms: u32::try_from(grace.as_millis()).unwrap_or(u32::MAX) });
         let mut deadline = self.deadline(grace + GONE);
         while matches!(self.receive_until(&mut deadline), Ok(Some(_))) {}
         self.end();

@@ -23,11 +23,11 @@ pub(crate) const MOST: usize = 60 * 1024;
 
 /// A request of the host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Ask {
+pub(crate) enum SupervisorRequest {
     /// Terminate what was started at or after `since` (clock ticks after boot), except the shell itself, which is asked
-    /// to abort its command: TERM now, KILL after `grace_ms`. Continues until [`Tell::Clean`].
+    /// to abort its command: TERM now, KILL after `grace_ms`. Continues until [`SupervisorReply::Clean`].
     Stop { since: u64, grace_ms: u32 },
-    /// The shell has answered: send [`Tell::Clean`] as soon as nothing of the stopped run is left.
+    /// The shell has answered: send [`SupervisorReply::Clean`] as soon as nothing of the stopped run is left.
     Settled,
     /// List the processes below the shell.
     Jobs,
@@ -39,14 +39,14 @@ pub(crate) enum Ask {
 
 /// An answer of the supervisor.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Tell {
+pub(crate) enum SupervisorReply {
     /// The shell has ended with this `waitpid` status.
     Exited { status: i32 },
     /// The shell could not be started; contains the system's error number.
     Failed { errno: i32 },
     /// Nothing of the stopped run is left.
     Clean,
-    /// The answer to [`Ask::Jobs`]: process ids and command lines.
+    /// The answer to [`SupervisorRequest::Jobs`]: process ids and command lines.
     Jobs(Vec<(i32, String)>),
     /// The program in a terminal was started; sent before any other record about it.
     Started { pid: i32 },
@@ -54,15 +54,15 @@ pub(crate) enum Tell {
     Refused(Refusal),
 }
 
-impl Ask {
+impl SupervisorRequest {
     /// Returns the encoded record.
     pub(crate) fn encode(self) -> [u8; 14] {
         let (kind, since, number) = match self {
-            Ask::Stop { since, grace_ms } => (1, since, grace_ms),
-            Ask::Settled => (2, 0, 0),
-            Ask::Jobs => (3, 0, 0),
-            Ask::Adopt => (4, 0, 0),
-            Ask::Close { grace_ms } => (5, 0, grace_ms),
+            SupervisorRequest::Stop { since, grace_ms } => (1, since, grace_ms),
+            SupervisorRequest::Settled => (2, 0, 0),
+            SupervisorRequest::Jobs => (3, 0, 0),
+            SupervisorRequest::Adopt => (4, 0, 0),
+            SupervisorRequest::Close { grace_ms } => (5, 0, grace_ms),
         };
         let mut record = [0; 14];
         record[0] = VERSION;
@@ -73,7 +73,7 @@ impl Ask {
     }
 
     /// Decodes a request; `None` if it is not a request of this version.
-    pub(crate) fn decode(record: &[u8]) -> Option<Ask> {
+    pub(crate) fn decode(record: &[u8]) -> Option<SupervisorRequest> {
         let record: &[u8; 14] = record.try_into().ok()?;
         if record[0] != VERSION {
             return None;
@@ -81,28 +81,28 @@ impl Ask {
         let since = u64::from_le_bytes(record[2..10].try_into().ok()?);
         let number = u32::from_le_bytes(record[10..14].try_into().ok()?);
         match record[1] {
-            1 => Some(Ask::Stop { since, grace_ms: number }),
-            2 => Some(Ask::Settled),
-            3 => Some(Ask::Jobs),
-            4 => Some(Ask::Adopt),
-            5 => Some(Ask::Close { grace_ms: number }),
+            1 => Some(SupervisorRequest::Stop { since, grace_ms: number }),
+            2 => Some(SupervisorRequest::Settled),
+            3 => Some(SupervisorRequest::Jobs),
+            4 => Some(SupervisorRequest::Adopt),
+            5 => Some(SupervisorRequest::Close { grace_ms: number }),
             _ => None,
         }
     }
 }
 
-impl Tell {
-    /// Returns the record of [`Tell::Exited`]. Does not allocate.
+impl SupervisorReply {
+    /// Returns the record of [`SupervisorReply::Exited`]. Does not allocate.
     pub(crate) fn exited(status: i32) -> [u8; 6] {
         head(1, status)
     }
 
-    /// Returns the record of [`Tell::Failed`]. Does not allocate.
+    /// Returns the record of [`SupervisorReply::Failed`]. Does not allocate.
     pub(crate) fn failed(errno: i32) -> [u8; 6] {
         head(2, errno)
     }
 
-    /// Returns the record of [`Tell::Started`]. Does not allocate.
+    /// Returns the record of [`SupervisorReply::Started`]. Does not allocate.
     pub(crate) fn started(pid: i32) -> [u8; 6] {
         head(5, pid)
     }
@@ -110,15 +110,15 @@ impl Tell {
     /// Returns the encoded record of at most [`MOST`] bytes; further jobs are dropped.
     pub(crate) fn encode(&self) -> Vec<u8> {
         let (kind, number) = match self {
-            Tell::Exited { status } => (1, *status),
-            Tell::Failed { errno } => (2, *errno),
-            Tell::Clean => (3, 0),
-            Tell::Jobs(_) => (4, 0),
-            Tell::Started { pid } => (5, *pid),
-            Tell::Refused(refusal) => (6, kind_number(refusal.kind)),
+            SupervisorReply::Exited { status } => (1, *status),
+            SupervisorReply::Failed { errno } => (2, *errno),
+            SupervisorReply::Clean => (3, 0),
+            SupervisorReply::Jobs(_) => (4, 0),
+            SupervisorReply::Started { pid } => (5, *pid),
+            SupervisorReply::Refused(refusal) => (6, kind_number(refusal.kind)),
         };
         let mut record = head(kind, number).to_vec();
-        if let Tell::Jobs(jobs) = self {
+        if let SupervisorReply::Jobs(jobs) = self {
             for (pid, command) in jobs {
                 let command = command.as_bytes();
                 if record.len() + command.len() + 8 > MOST {
@@ -129,23 +129,23 @@ impl Tell {
                 record.extend_from_slice(command);
             }
         }
-        if let Tell::Refused(Refusal { target: Some(target), .. }) = self {
+        if let SupervisorReply::Refused(Refusal { target: Some(target), .. }) = self {
             record.extend_from_slice(&target.as_bytes()[..target.floor_char_boundary(LONGEST_TARGET)]);
         }
         record
     }
 
     /// Decodes an answer; `None` if it is not an answer of this version.
-    pub(crate) fn decode(record: &[u8]) -> Option<Tell> {
+    pub(crate) fn decode(record: &[u8]) -> Option<SupervisorReply> {
         let (head, mut rest) = record.split_at_checked(6)?;
         if head[0] != VERSION {
             return None;
         }
         let number = i32::from_le_bytes(head[2..6].try_into().ok()?);
         match head[1] {
-            1 => Some(Tell::Exited { status: number }),
-            2 => Some(Tell::Failed { errno: number }),
-            3 => Some(Tell::Clean),
+            1 => Some(SupervisorReply::Exited { status: number }),
+            2 => Some(SupervisorReply::Failed { errno: number }),
+            3 => Some(SupervisorReply::Clean),
             4 => {
                 let mut jobs = Vec::new();
                 while !rest.is_empty() {
@@ -156,13 +156,13 @@ impl Tell {
                     jobs.push((pid, String::from_utf8_lossy(command).into_owned()));
                     rest = tail;
                 }
-                Some(Tell::Jobs(jobs))
+                Some(SupervisorReply::Jobs(jobs))
             }
-            5 => Some(Tell::Started { pid: number }),
+            5 => Some(SupervisorReply::Started { pid: number }),
             6 => {
                 let kind = *RefusalKind::ALL.get(usize::try_from(number).ok()?)?;
                 let target = (!rest.is_empty()).then(|| String::from_utf8_lossy(rest).into_owned());
-                Some(Tell::Refused(Refusal { kind, target }))
+                Some(SupervisorReply::Refused(Refusal { kind, target }))
             }
             _ => None,
         }
@@ -190,41 +190,43 @@ mod tests {
     #[test]
     fn records_round_trip() {
         for ask in [
-            Ask::Stop { since: u64::MAX - 1, grace_ms: 1500 },
-            Ask::Settled,
-            Ask::Jobs,
-            Ask::Adopt,
-            Ask::Close { grace_ms: 7 },
+            SupervisorRequest::Stop { since: u64::MAX - 1, grace_ms: 1500 },
+            SupervisorRequest::Settled,
+            SupervisorRequest::Jobs,
+            SupervisorRequest::Adopt,
+            SupervisorRequest::Close { grace_ms: 7 },
         ] {
-            assert_eq!(Ask::decode(&ask.encode()), Some(ask));
+            assert_eq!(SupervisorRequest::decode(&ask.encode()), Some(ask));
         }
         for tell in [
-            Tell::Exited { status: -9 },
-            Tell::Failed { errno: 2 },
-            Tell::Clean,
-            Tell::Started { pid: 7 },
-            Tell::Refused(Refusal { kind: RefusalKind::Socket, target: Some("/run/é".into()) }),
-            Tell::Refused(Refusal { kind: RefusalKind::Signal, target: None }),
-            Tell::Jobs(vec![(1, "sleep 5".into()), (2, String::new())]),
+            SupervisorReply::Exited { status: -9 },
+            SupervisorReply::Failed { errno: 2 },
+            SupervisorReply::Clean,
+            SupervisorReply::Started { pid: 7 },
+            SupervisorReply::Refused(Refusal { kind: RefusalKind::Socket, target: Some("/run/é".into()) }),
+            SupervisorReply::Refused(Refusal { kind: RefusalKind::Signal, target: None }),
+            SupervisorReply::Jobs(vec![(1, "sleep 5".into()), (2, String::new())]),
         ] {
-            assert_eq!(Tell::decode(&tell.encode()), Some(tell));
+            assert_eq!(SupervisorReply::decode(&tell.encode()), Some(tell));
         }
-        assert_eq!(Tell::Exited { status: 256 }.encode(), Tell::exited(256));
-        assert_eq!(Tell::Failed { errno: 2 }.encode(), Tell::failed(2));
-        assert_eq!(Tell::Started { pid: 9 }.encode(), Tell::started(9));
+        assert_eq!(SupervisorReply::Exited { status: 256 }.encode(), SupervisorReply::exited(256));
+        assert_eq!(SupervisorReply::Failed { errno: 2 }.encode(), SupervisorReply::failed(2));
+        assert_eq!(SupervisorReply::Started { pid: 9 }.encode(), SupervisorReply::started(9));
     }
 
     #[test]
     fn rejects_records_of_another_version() {
-        let mut record = Ask::Settled.encode();
+        let mut record = SupervisorRequest::Settled.encode();
         record[0] += 1;
-        assert_eq!(Ask::decode(&record), None);
+        assert_eq!(SupervisorRequest::decode(&record), None);
     }
 
     #[test]
     fn drops_jobs_that_do_not_fit_into_a_record() {
         let jobs = vec![(1, "x".repeat(MOST / 3)); 5];
-        let Some(Tell::Jobs(kept)) = Tell::decode(&Tell::Jobs(jobs).encode()) else { panic!("no jobs") };
+        let Some(SupervisorReply::Jobs(kept)) = SupervisorReply::decode(&SupervisorReply::Jobs(jobs).encode()) else {
+            panic!("no jobs")
+        };
         assert_eq!(kept.len(), 2);
     }
 
@@ -236,9 +238,9 @@ mod tests {
                 bytes[0] = VERSION;
                 bytes[1] = kind;
             }
-            let _ = Ask::decode(&bytes);
-            if let Some(tell) = Tell::decode(&bytes)
-                && let Tell::Jobs(_) = tell
+            let _ = SupervisorRequest::decode(&bytes);
+            if let Some(tell) = SupervisorReply::decode(&bytes)
+                && let SupervisorReply::Jobs(_) = tell
             {
                 prop_assert!(bytes.len() >= 6);
             }

@@ -27,11 +27,6 @@ mod options;
 mod pages;
 mod patch_edit;
 mod paths;
-#[cfg(unix)]
-mod place;
-#[cfg(not(unix))]
-#[path = "place_by_path.rs"]
-mod place;
 mod preview;
 mod question;
 mod read;
@@ -55,6 +50,11 @@ mod undo_log;
 #[cfg(any(test, not(unix)))]
 mod windows_name;
 mod write;
+#[cfg(unix)]
+mod write_target;
+#[cfg(not(unix))]
+#[path = "write_target_by_path.rs"]
+mod write_target;
 
 use std::sync::Arc;
 

@@ -14,7 +14,7 @@ pub(super) struct Section {
 /// One change: the lines `at` (from 0) are replaced by `body`. An empty range is an insertion point.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Op {
-    pub(super) at: Place,
+    pub(super) at: ChangePosition,
     pub(super) body: Vec<String>,
     /// True if the change has no body.
     pub(super) deletes: bool,
@@ -22,7 +22,7 @@ pub(super) struct Op {
 
 /// The position of a change.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum ChangePosition {
     /// These lines.
     Lines(Range<usize>),
     /// Before this line, or after the previous one; `named` is the line named in the patch.
@@ -114,7 +114,7 @@ fn check(patch: &mut Patch) -> Result<(), String> {
             if !op.deletes && op.body.is_empty() {
                 return Err(format!("A change of {path} has no new lines: write each one behind a |, or use delete."));
             }
-            if tag.is_none() && !matches!(op.at, Place::Start | Place::End) {
+            if tag.is_none() && !matches!(op.at, ChangePosition::Start | ChangePosition::End) {
                 return Err(format!("{path} is to be created (#new): it has no lines yet, use insert start."));
             }
             if without_numbers(op) {
@@ -129,10 +129,10 @@ fn check(patch: &mut Patch) -> Result<(), String> {
 /// then copied from a read.
 fn without_numbers(op: &mut Op) -> bool {
     let first = match op.at {
-        Place::Lines(ref range) => range.start + 1..=range.end,
-        Place::Between { at, .. } => at..=at + 1,
-        Place::Start => 1..=1,
-        Place::End => return false,
+        ChangePosition::Lines(ref range) => range.start + 1..=range.end,
+        ChangePosition::Between { at, .. } => at..=at + 1,
+        ChangePosition::Start => 1..=1,
+        ChangePosition::End => return false,
     };
     let numbers: Option<Vec<usize>> =
         op.body.iter().map(|line| line.split_once(':')?.0.trim_start().parse::<usize>().ok()).collect();
@@ -180,17 +180,17 @@ fn op(line: &str) -> Result<Op, String> {
     let wrong = || format!("\"{}\" is no change. {OPS}.", line.chars().take(80).collect::<String>());
     let words: Vec<&str> = line.split_whitespace().collect();
     let at = match words.as_slice() {
-        ["replace" | "delete", range] => Place::Lines(range_of(range).ok_or_else(wrong)?),
+        ["replace" | "delete", range] => ChangePosition::Lines(range_of(range).ok_or_else(wrong)?),
         ["insert", "before", line] => {
             let named = number(line).ok_or_else(wrong)?;
-            Place::Between { at: named - 1, named }
+            ChangePosition::Between { at: named - 1, named }
         }
         ["insert", "after", line] => {
             let named = number(line).ok_or_else(wrong)?;
-            Place::Between { at: named, named }
+            ChangePosition::Between { at: named, named }
         }
-        ["insert", "start"] => Place::Start,
-        ["insert", "end"] => Place::End,
+        ["insert", "start"] => ChangePosition::Start,
+        ["insert", "end"] => ChangePosition::End,
         _ => return Err(wrong()),
     };
     Ok(Op { at, body: Vec::new(), deletes: words[0] == "delete" })

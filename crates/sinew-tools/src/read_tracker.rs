@@ -20,12 +20,12 @@ pub(super) fn hash(bytes: &[u8]) -> Hash {
 /// The files that the model saw most recently, and their content at that time.
 #[derive(Default)]
 pub(super) struct ReadTracker {
-    files: Mutex<VecDeque<(PathBuf, Known)>>,
+    files: Mutex<VecDeque<(PathBuf, FileKnowledge)>>,
 }
 
 /// The knowledge of one file.
 #[derive(Debug, Clone, Default)]
-struct Known {
+struct FileKnowledge {
     /// The hash of the whole content; `None` if the file was too large to read completely.
     hash: Option<Hash>,
     /// True if all of it was shown, or written by a tool.
@@ -35,7 +35,7 @@ struct Known {
     parts: VecDeque<Part>,
 }
 
-impl Known {
+impl FileKnowledge {
     fn push(&mut self, part: Part) {
         self.parts.retain(|other| *other != part);
         self.parts.push_back(part);
@@ -69,7 +69,7 @@ pub(super) enum FileState {
 impl ReadTracker {
     /// Records that a tool wrote `content`, so that the model knows all of it.
     pub(super) fn wrote(&self, path: &Path, content: &[u8]) {
-        self.put(path, Known { hash: Some(hash(content)), whole: true, read: true, parts: VecDeque::new() });
+        self.put(path, FileKnowledge { hash: Some(hash(content)), whole: true, read: true, parts: VecDeque::new() });
     }
 
     /// Records shown lines; `first` is the number of the first one. Lines are the raw bytes of the file without line
@@ -85,7 +85,7 @@ impl ReadTracker {
         let part = part(first, lines);
         let mut known = self.get(path).unwrap_or_default();
         if known.hash != content {
-            known = Known::default();
+            known = FileKnowledge::default();
         }
         known.hash = content;
         known.whole |= whole;
@@ -99,7 +99,7 @@ impl ReadTracker {
         let now = hash(content);
         let mut known = self.get(path).unwrap_or_default();
         if known.hash != Some(now) {
-            known = Known { hash: Some(now), read: known.read, ..Known::default() };
+            known = FileKnowledge { hash: Some(now), read: known.read, ..FileKnowledge::default() };
         }
         let lines: Vec<&[u8]> = lines(content.strip_prefix(b"\xef\xbb\xbf").unwrap_or(content)).collect();
         for (number, text) in shown {
@@ -136,12 +136,12 @@ impl ReadTracker {
         if !known.whole && known.parts.iter().all(same) { FileState::ChangedElsewhere } else { FileState::Changed }
     }
 
-    fn get(&self, path: &Path) -> Option<Known> {
+    fn get(&self, path: &Path) -> Option<FileKnowledge> {
         let files = self.files.lock();
         files.iter().find(|(other, _)| other == path).map(|(_, known)| known.clone())
     }
 
-    fn put(&self, path: &Path, known: Known) {
+    fn put(&self, path: &Path, known: FileKnowledge) {
         let mut files = self.files.lock();
         files.retain(|(other, _)| other != path);
         files.push_back((path.to_path_buf(), known));

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use sinew::base::read_limited;
 use sinew_session::files::size_text;
 
-use super::place::Place;
 use super::settings::FileGuard;
+use super::write_target::WriteTarget;
 use super::{Access, Host, editor};
 use crate::read_tracker::FileState;
 use crate::tool::ToolError;
@@ -24,13 +24,13 @@ pub(super) struct Target {
     /// The current content; `None` if the file does not exist.
     pub(super) content: Option<Vec<u8>>,
     /// The file that was read, and its metadata; `None` if it does not exist.
-    old: Option<Old>,
+    old: Option<OldFile>,
     /// The location of the file, independent of later changes of its path.
-    place: RefCell<Place>,
+    place: RefCell<WriteTarget>,
 }
 
 /// A file that will be replaced.
-struct Old {
+struct OldFile {
     /// Windows cannot replace an open file.
     #[cfg(unix)]
     file: File,
@@ -44,7 +44,7 @@ struct Old {
 /// Returns an error if the file must not be used, is not a regular file, is too large, or cannot be read.
 pub(super) fn look(path: &Path, name: &str, access: &Access) -> Result<Target, ToolError> {
     let failed = |error: std::io::Error| ToolError::Failed(format!("Cannot write {name}: {error}"));
-    let place = Place::open(path).map_err(failed)?;
+    let place = WriteTarget::open(path).map_err(failed)?;
     access.check(place.path(), None).map_err(ToolError::Failed)?;
     let (path, old) = (place.path().to_path_buf(), place.read().map_err(failed)?);
     let place = RefCell::new(place);
@@ -60,7 +60,7 @@ pub(super) fn look(path: &Path, name: &str, access: &Access) -> Result<Target, T
     }
     // It may have grown since.
     let content = read_limited(&mut file, LARGEST).map_err(failed)?.ok_or_else(|| too_large(LARGEST + 1))?;
-    let old = Old {
+    let old = OldFile {
         #[cfg(unix)]
         file,
         facts,

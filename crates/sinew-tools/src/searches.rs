@@ -21,10 +21,10 @@ const IDLE: Duration = Duration::from_secs(600);
 /// background. Until it is open, and everywhere else, they walk. The results are the same.
 pub struct Searches {
     sinew: Arc<Sinew>,
-    folders: Vec<Arc<KeptFolder>>,
+    folders: Vec<Arc<WorkspaceFolder>>,
 }
 
-struct KeptFolder {
+struct WorkspaceFolder {
     root: PathBuf,
     idle: Duration,
     state: Mutex<State>,
@@ -58,7 +58,7 @@ impl Searches {
     fn with_idle(sinew: Arc<Sinew>, folders: Vec<PathBuf>, idle: Duration) -> Searches {
         let folder = |root| {
             let state = Mutex::new(State { phase: Phase::Idle, searched: Instant::now(), stop: None });
-            Arc::new(KeptFolder { root, idle, state, changed: Condvar::new() })
+            Arc::new(WorkspaceFolder { root, idle, state, changed: Condvar::new() })
         };
         Searches { sinew, folders: folders.into_iter().map(folder).collect() }
     }
@@ -128,8 +128,8 @@ impl Drop for Searches {
     }
 }
 
-impl KeptFolder {
-    fn workspace(self: &Arc<KeptFolder>, sinew: &Arc<Sinew>) -> Option<Workspace> {
+impl WorkspaceFolder {
+    fn workspace(self: &Arc<WorkspaceFolder>, sinew: &Arc<Sinew>) -> Option<Workspace> {
         let mut state = self.state.lock();
         state.searched = Instant::now();
         match &state.phase {

@@ -26,13 +26,13 @@ struct Shared {
 
 #[derive(Default)]
 struct List {
-    open: Vec<Open>,
+    open: Vec<OpenShell>,
     /// True if a thread waits for shells to become idle.
     watched: bool,
     over: bool,
 }
 
-struct Open {
+struct OpenShell {
     owner: Weak<dyn ShellOwner>,
     used: Instant,
 }
@@ -73,7 +73,7 @@ impl Shells {
         list.open.retain(|open| open.owner.strong_count() > 0);
         match list.open.iter_mut().find(|open| open.owner.ptr_eq(&owner)) {
             Some(open) => open.used = now,
-            None => list.open.push(Open { owner: Weak::clone(&owner), used: now }),
+            None => list.open.push(OpenShell { owner: Weak::clone(&owner), used: now }),
         }
         if !list.watched {
             let watcher = Arc::clone(shared);

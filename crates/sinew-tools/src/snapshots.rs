@@ -26,12 +26,12 @@ pub(crate) struct Snapshot {
 }
 
 /// A snapshot with its path and tag.
-type Kept = (PathBuf, String, Snapshot);
+type SnapshotEntry = (PathBuf, String, Snapshot);
 
 /// The most recent snapshots of a session.
 #[derive(Default)]
 pub(crate) struct Snapshots {
-    kept: Mutex<VecDeque<Kept>>,
+    kept: Mutex<VecDeque<SnapshotEntry>>,
 }
 
 /// Returns the first eight hexadecimal digits of the SHA-256 of `content`.
@@ -50,7 +50,7 @@ impl Snapshots {
         known.sort_by_key(|range| range.start);
         let content = (content.len() <= LARGEST).then(|| Arc::from(content));
         all.push_back((path.to_path_buf(), tag.clone(), Snapshot { content, known: joined(known) }));
-        let size = |kept: &Kept| kept.2.content.as_ref().map_or(0, |content| content.len());
+        let size = |kept: &SnapshotEntry| kept.2.content.as_ref().map_or(0, |content| content.len());
         while all.len() > MOST || all.iter().map(size).sum::<usize>() > TOTAL {
             all.pop_front();
         }

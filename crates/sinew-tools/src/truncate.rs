@@ -16,7 +16,7 @@ pub(super) enum Limit {
 
 /// A text within the limits.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Cut<'a> {
+pub(super) struct TruncatedText<'a> {
     pub(super) text: &'a str,
     /// The limit that was exceeded; `None` if nothing was cut.
     pub(super) by: Option<Limit>,
@@ -25,7 +25,7 @@ pub(super) struct Cut<'a> {
     pub(super) lines: usize,
 }
 
-impl Cut<'_> {
+impl TruncatedText<'_> {
     /// Returns `details.meta.truncation`; `first` is the number of the first shown line.
     pub(super) fn meta(&self, direction: &str, first: usize, artifact: Option<u64>) -> Value {
         let by = if self.by == Some(Limit::Lines) { "lines" } else { "bytes" };
@@ -52,7 +52,7 @@ pub(super) fn lines_of(text: &str) -> usize {
 
 /// Returns the start of `text`: complete lines within both limits, without the last line end. Empty if the first line
 /// alone exceeds the byte limit.
-pub(super) fn head(text: &str, most_lines: usize, most_bytes: usize) -> Cut<'_> {
+pub(super) fn head(text: &str, most_lines: usize, most_bytes: usize) -> TruncatedText<'_> {
     let (total_lines, total_bytes) = (lines_of(text), text.len());
     let (mut end, mut lines, mut by) = (0, 0, None);
     for line in text.split_inclusive('\n') {
@@ -68,11 +68,11 @@ pub(super) fn head(text: &str, most_lines: usize, most_bytes: usize) -> Cut<'_> 
         (end, lines) = (end + line.len(), lines + 1);
     }
     let shown = &text[..end];
-    Cut { text: shown.strip_suffix('\n').unwrap_or(shown), by, total_lines, total_bytes, lines }
+    TruncatedText { text: shown.strip_suffix('\n').unwrap_or(shown), by, total_lines, total_bytes, lines }
 }
 
 /// Returns the end of `text`: complete lines within both limits, or the end of the last line if it alone is too long.
-pub(super) fn tail(text: &str, most_lines: usize, most_bytes: usize) -> Cut<'_> {
+pub(super) fn tail(text: &str, most_lines: usize, most_bytes: usize) -> TruncatedText<'_> {
     let (total_lines, total_bytes) = (lines_of(text), text.len());
     let whole = text.strip_suffix('\n').unwrap_or(text);
     let (mut start, mut lines, mut by) = (text.len(), 0, None);
@@ -94,7 +94,7 @@ pub(super) fn tail(text: &str, most_lines: usize, most_bytes: usize) -> Cut<'_> 
         }
         lines = 1;
     }
-    Cut { text: whole.get(start..).unwrap_or_default(), by, total_lines, total_bytes, lines }
+    TruncatedText { text: whole.get(start..).unwrap_or_default(), by, total_lines, total_bytes, lines }
 }
 
 #[cfg(test)]
@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(cut: Cut<'_>, text: &str, by: Option<Limit>, total: usize, lines: usize) {
+    fn check(cut: TruncatedText<'_>, text: &str, by: Option<Limit>, total: usize, lines: usize) {
         assert_eq!((cut.text, cut.by, cut.total_lines, cut.lines), (text, by, total, lines));
     }
 

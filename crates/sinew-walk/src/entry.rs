@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::ends::Ends;
+use crate::end_offsets::EndOffsets;
 use crate::{FileType, sys};
 
 /// The bits of an entry: its type and the verdict of the ignore rules.
@@ -28,7 +28,7 @@ pub struct Scan {
     pub(crate) root: PathBuf,
     pub(crate) single_file: bool,
     pub(crate) text: Vec<u8>,
-    pub(crate) ends: Ends,
+    pub(crate) ends: EndOffsets,
     pub(crate) bits: Vec<u8>,
     /// Modification time in nanoseconds since the epoch, and size in bytes; empty without [`crate::Detail::Full`].
     pub(crate) details: Vec<(i64, u64)>,

@@ -15,7 +15,7 @@
 //! environment variables.
 
 mod cache;
-mod ends;
+mod end_offsets;
 mod entry;
 mod file_type;
 mod glob;

@@ -8,7 +8,7 @@ use crate::types::{Change, ChangeKind};
 
 /// The changes reported since the last batch.
 #[derive(Debug, Default)]
-pub(crate) struct Announced {
+pub(crate) struct ReportedChanges {
     /// Files with events.
     pub(crate) touched: BTreeSet<Vec<u8>>,
     /// The old and the new name of each rename, in order.
@@ -19,7 +19,7 @@ pub(crate) struct Announced {
     pub(crate) folders: BTreeSet<Vec<u8>>,
 }
 
-impl Announced {
+impl ReportedChanges {
     /// Adds a rename; a chain of renames becomes one.
     pub(crate) fn add_rename(&mut self, from: Vec<u8>, to: Vec<u8>) {
         match self.renames.iter_mut().find(|(_, last)| *last == from) {
@@ -65,7 +65,11 @@ fn moved(path: &[u8], from: &[u8], to: &[u8]) -> Option<Vec<u8>> {
 
 /// Returns the renames of a batch that explain a removed name and an added one. The names of each rename, and those
 /// below, are removed from the differences. A doubtful rename is dropped: its names are then a deletion and a creation.
-fn accept_renames<'a>(differences: &mut Differences<'_>, after: &Scan, announced: &'a Announced) -> Vec<Rename<'a>> {
+fn accept_renames<'a>(
+    differences: &mut Differences<'_>,
+    after: &Scan,
+    announced: &'a ReportedChanges,
+) -> Vec<Rename<'a>> {
     let Differences { deleted, created } = differences;
     let renames = &announced.renames;
     let once = |path: &[u8]| announced.names.get(path).is_some_and(|count| *count == 1);
@@ -104,7 +108,12 @@ type Rename<'a> = (&'a [u8], &'a [u8]);
 
 /// Returns the changes that lead from one scan to the other, in an order in which they can be replayed: deletions from
 /// the deepest path on, renames, creations, then changes of content. `changed` are files whose stamps differ.
-pub(crate) fn changes(before: &Scan, after: &Scan, announced: &Announced, changed: &BTreeSet<Vec<u8>>) -> Vec<Change> {
+pub(crate) fn changes(
+    before: &Scan,
+    after: &Scan,
+    announced: &ReportedChanges,
+    changed: &BTreeSet<Vec<u8>>,
+) -> Vec<Change> {
     let mut names = differences(before, after);
     let renamed = accept_renames(&mut names, after, announced);
     let Differences { deleted, created } = names;

@@ -16,7 +16,7 @@ use sinew_base::{CancelToken, Error, ErrorCode, Result};
 use sinew_pool::Pool;
 use sinew_walk::{FileType, FolderObserver, GlobSet, GlobSyntax, Hints, Scan, ScanOptions, Stamp, Tree};
 
-use crate::change::{Announced, changes};
+use crate::change::{ReportedChanges, changes};
 use crate::queue::{Event, FolderWatches, WatchQueue};
 use crate::types::{Change, ChangeKind, WatchMode, WatchOptions};
 
@@ -229,7 +229,7 @@ impl TreeWatcher {
         let begun = Instant::now();
         self.signal.clear();
         let Some(tree) = &self.tree else { return self.poll_missing() };
-        let mut announced = Announced::default();
+        let mut announced = ReportedChanges::default();
         let mut moves: HashMap<u32, Vec<u8>> = HashMap::new();
         let hints = &mut self.hints;
         let (mut gone, parent, name) = (false, self.parent, self.root.file_name().map(OsStrExt::as_bytes));
@@ -282,7 +282,7 @@ impl TreeWatcher {
         }
         let files = before.iter().filter(|entry| entry.file_type() != FileType::Dir);
         let changed = files.map(|entry| entry.bytes().to_vec()).collect();
-        list.extend(changes(&before, &self.scan, &Announced::default(), &changed));
+        list.extend(changes(&before, &self.scan, &ReportedChanges::default(), &changed));
         list
     }
 
@@ -293,7 +293,7 @@ impl TreeWatcher {
         if self.reopen(&CancelToken::never()).is_err() {
             return Vec::new();
         }
-        changes(&Scan::default(), &self.scan, &Announced::default(), &BTreeSet::new())
+        changes(&Scan::default(), &self.scan, &ReportedChanges::default(), &BTreeSet::new())
     }
 
     fn scan_options(&self) -> ScanOptions {
@@ -360,7 +360,7 @@ fn hear(
     event: &Event,
     tree: &Tree,
     hints: &mut Hints,
-    announced: &mut Announced,
+    announced: &mut ReportedChanges,
     moves: &mut HashMap<u32, Vec<u8>>,
     gone: &mut bool,
 ) {

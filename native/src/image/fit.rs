@@ -4,7 +4,7 @@ use napi::Env;
 use napi::bindgen_prelude::{Object, Uint8Array};
 use napi_derive::napi;
 use sinew::base::Result;
-use sinew::image::{self, FitOptions, Fitted, ImageFormat};
+use sinew::image::{self, FitOptions, FitResult, ImageFormat};
 
 use crate::abort::{self, Abort};
 use crate::task;
@@ -52,9 +52,9 @@ pub(crate) struct FittedImage {
     pub resized: bool,
 }
 
-impl From<Fitted> for FittedImage {
-    fn from(fitted: Fitted) -> FittedImage {
-        let Fitted { data, mime_type, width, height, resized } = fitted;
+impl From<FitResult> for FittedImage {
+    fn from(fitted: FitResult) -> FittedImage {
+        let FitResult { data, mime_type, width, height, resized } = fitted;
         FittedImage { data: data.into(), mime_type: mime_type.into(), width, height, resized }
     }
 }

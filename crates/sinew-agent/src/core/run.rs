@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::Value;
 use sinew_llm::event::EventStream;
 use sinew_llm::message::{AgentMessage, LlmMessage, ToolResultMessage};
-use sinew_llm::provider::{Loading, ToolDef, WireObserver};
+use sinew_llm::provider::{ToolDef, ToolLoading, WireObserver};
 use sinew_session::clock::Clock;
 use sinew_tools::tool::{Boxed, Tool};
 use tokio_util::sync::CancellationToken;
@@ -70,7 +70,7 @@ pub trait Catalogue: Send + Sync {
     fn wrap(&self, name: &str, arguments: &Value) -> Option<(String, Value)>;
 
     /// Returns how a provider that loads tools by itself learns about a tool of the request.
-    fn loading(&self, name: &str) -> Loading;
+    fn loading(&self, name: &str) -> ToolLoading;
 
     /// Returns a search result in the form for such a provider, with the tools that it loads; `None` leaves the result
     /// unchanged.

@@ -4,19 +4,19 @@
 
 use serde_json::{Value, json};
 use sinew_llm::message::{Block, ToolResultMessage};
-use sinew_llm::provider::{Loading, ToolDef};
+use sinew_llm::provider::{ToolDef, ToolLoading};
 use sinew_mcp::catalogue::provider_schema;
 
 use super::tools::{CALL_TOOL_NAME, SEARCH_TOOL};
 use crate::core::LoadedTools;
 
 /// Returns how a provider learns about a tool that is part of the request.
-pub(super) fn loading(name: &str) -> Loading {
+pub(super) fn loading(name: &str) -> ToolLoading {
     match name {
-        SEARCH_TOOL => Loading::Search,
+        SEARCH_TOOL => ToolLoading::Search,
         // `call_tool` is needed only for definitions that the provider would reject, which a search result mentions.
-        CALL_TOOL_NAME => Loading::Deferred,
-        _ => Loading::Always,
+        CALL_TOOL_NAME => ToolLoading::Deferred,
+        _ => ToolLoading::Always,
     }
 }
 
@@ -68,6 +68,6 @@ fn definition(name: &str, line: &str) -> Option<ToolDef> {
         name: name.to_string(),
         description: value["description"].as_str().unwrap_or_default().to_string(),
         parameters: provider_schema(&value["parameters"])?,
-        loading: Loading::Deferred,
+        loading: ToolLoading::Deferred,
     })
 }

@@ -6,7 +6,7 @@ use std::time::Instant;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use sinew_llm::message::ToolResultMessage;
-use sinew_llm::provider::Loading;
+use sinew_llm::provider::ToolLoading;
 use sinew_mcp::catalogue::{CALL_TOOL, Front, FrontTool};
 use sinew_mcp::{CallOptions, Progress};
 use sinew_session::artifacts::Artifacts;
@@ -269,7 +269,7 @@ impl Catalogue for SessionServers {
         is_deferred.then(|| (CALL_TOOL_NAME.to_string(), json!({"name": name, "arguments": arguments})))
     }
 
-    fn loading(&self, name: &str) -> Loading {
+    fn loading(&self, name: &str) -> ToolLoading {
         super::native::loading(name)
     }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use sinew_agent::agent::{BranchSummaryChoice, NavigationResult, SessionCopy};
-use sinew_session::Listed;
+use sinew_session::SessionSummary;
 
 use super::{Control, ControlError};
 use crate::app::OpenSession;
@@ -187,7 +187,7 @@ impl Control {
     ///
     /// # Errors
     /// Returns an error if listing panicked.
-    pub(crate) async fn list_sessions(&self, all: bool) -> Result<Vec<Listed>, ControlError> {
+    pub(crate) async fn list_sessions(&self, all: bool) -> Result<Vec<SessionSummary>, ControlError> {
         let app = Arc::clone(&self.app);
         let listed = tokio::task::spawn_blocking(move || app.store.list(all)).await;
         listed.map_err(|panic| format!("list_sessions: {panic}").into())

@@ -10,7 +10,7 @@ use sinew_llm::model::Model;
 use sinew_llm::provider::{Auth, Provider};
 use sinew_llm::wire;
 use sinew_session::clock::{Clock, SystemClock};
-use sinew_session::secrets::Hiding;
+use sinew_session::secrets::HidingProvider;
 
 use super::ModelSelector;
 use crate::config::Environment;
@@ -60,7 +60,7 @@ impl ModelSelector {
 
     /// Wraps a provider so that values are masked and, if there is a meter, costs are counted.
     fn hiding(&self, provider: Arc<dyn Provider>) -> Arc<dyn Provider> {
-        let hiding: Arc<dyn Provider> = Arc::new(Hiding::new(provider, Arc::clone(&self.secrets)));
+        let hiding: Arc<dyn Provider> = Arc::new(HidingProvider::new(provider, Arc::clone(&self.secrets)));
         match &self.meter {
             Some(meter) => Arc::new(MeteredProvider::new(hiding, Arc::clone(meter))),
             None => hiding,

@@ -579,7 +579,7 @@ impl CFamily {
                 rules.module
             }
             Then::Variable => Variable,
-            _ => rules.name(&Seen {
+            _ => rules.name(&NameContext {
                 text,
                 last,
                 next,
@@ -600,7 +600,7 @@ impl CFamily {
 }
 
 /// The context of a name.
-struct Seen<'a> {
+struct NameContext<'a> {
     text: &'a [u8],
     last: Before,
     /// The next byte that is not a blank, and the byte after it.
@@ -616,8 +616,8 @@ struct Seen<'a> {
 
 impl Rules {
     /// Returns the category of a name that is in no word list.
-    fn name(&self, seen: &Seen<'_>) -> Category {
-        let Seen { text, last, next, after_next, glued, depth, declares } = *seen;
+    fn name(&self, seen: &NameContext<'_>) -> Category {
+        let NameContext { text, last, next, after_next, glued, depth, declares } = *seen;
         let called = next == b'(';
         match self.dialect {
             Dialect::Rust => match last {

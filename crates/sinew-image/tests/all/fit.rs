@@ -3,9 +3,9 @@
 use crate::samples::{bmp, encoded, exif, jpeg_with_exif, never, noise, picture};
 use sinew_base::ErrorCode;
 use sinew_image::terminal::{Cells, iterm2, kitty, sixel};
-use sinew_image::{Channels, FitOptions, Fitted, ImageFormat, Picture, SamplingFilter, decode, fit_image};
+use sinew_image::{Channels, FitOptions, FitResult, ImageFormat, Picture, SamplingFilter, decode, fit_image};
 
-fn fit(file: &[u8], options: FitOptions) -> Fitted {
+fn fit(file: &[u8], options: FitOptions) -> FitResult {
     let fitted = fit_image(file, &options, &never()).unwrap_or_else(|error| panic!("{error}"));
     let back = decode(&fitted.data, &never()).expect("the result is a picture");
     assert_eq!((back.width(), back.height()), (fitted.width, fitted.height));

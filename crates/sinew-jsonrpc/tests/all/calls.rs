@@ -1,7 +1,7 @@
 //! Tests of calls and their answers: late, repeated, unknown, too large, missing.
 
 use proptest::prelude::*;
-use sinew_jsonrpc::frame::Skipped;
+use sinew_jsonrpc::frame::SkippedMessage;
 use sinew_jsonrpc::{Event, Frame, Limits, LineDecoder, Peer};
 
 fn receive(peer: &mut Peer<&'static str>, bytes: &[u8]) -> Vec<String> {
@@ -51,7 +51,7 @@ fn accepts_an_id_that_is_returned_as_a_string() {
     for (head, tail, id) in
         [(r#"{"jsonrpc":"2.0","id":"3","result":["#, "]}", 3), ("{\"result\":[", r#"],"id":"4","jsonrpc":"2.0"}"#, 4)]
     {
-        let skipped = Skipped { bytes: 1 << 30, head: head.into(), tail: tail.into() };
+        let skipped = SkippedMessage { bytes: 1 << 30, head: head.into(), tail: tail.into() };
         assert!(matches!(peer.receive_skipped(&skipped), Event::Answer { id: found, .. } if found == id), "{head}");
     }
 }
@@ -123,7 +123,7 @@ fn a_too_large_answer_fails_its_call_at_once() {
 fn finds_the_id_of_any_skipped_message_without_panicking() {
     let mut peer: Peer<&str> = Peer::new(Limits::default());
     for sample in [&b""[..], b"}", b"5}", br#"{"id":"#, br#"{"id":5"#, b"\xFF\xFF}", br#","id":,"jsonrpc":"2.0"}"#] {
-        let skipped = Skipped { bytes: 99, head: sample.to_vec(), tail: sample.to_vec() };
+        let skipped = SkippedMessage { bytes: 99, head: sample.to_vec(), tail: sample.to_vec() };
         assert!(matches!(peer.receive_skipped(&skipped), Event::Bad { .. }), "{sample:?}");
     }
 }

@@ -83,8 +83,8 @@ impl Activity {
     }
 
     /// Wraps `io` such that each byte read or written counts as activity.
-    pub(super) fn watch(&self, io: Box<dyn Io>) -> Watched {
-        Watched { io, activity: self.clone() }
+    pub(super) fn watch(&self, io: Box<dyn Io>) -> ActivityStream {
+        ActivityStream { io, activity: self.clone() }
     }
 
     /// Waits for `future`, until no byte was transferred within the limit.
@@ -112,12 +112,12 @@ impl Activity {
 }
 
 /// A connection that records activity.
-pub(super) struct Watched {
+pub(super) struct ActivityStream {
     io: Box<dyn Io>,
     activity: Activity,
 }
 
-impl AsyncRead for Watched {
+impl AsyncRead for ActivityStream {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -134,7 +134,7 @@ impl AsyncRead for Watched {
     }
 }
 
-impl AsyncWrite for Watched {
+impl AsyncWrite for ActivityStream {
     fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let done = Pin::new(&mut self.io).poll_write(context, bytes);
         if done.is_ready() {

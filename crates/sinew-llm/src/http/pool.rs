@@ -103,13 +103,13 @@ impl Pool {
     }
 
     /// Announces that a connection to `endpoint` is about to return. `None` if such connections do not return.
-    pub(super) fn announce(&self, endpoint: &Endpoint) -> Option<Returning> {
+    pub(super) fn announce(&self, endpoint: &Endpoint) -> Option<ReturningConnection> {
         let mut state = self.state();
         if state.endless.contains(endpoint) {
             return None;
         }
         *state.returning.entry(endpoint.clone()).or_default() += 1;
-        Some(Returning { pool: self.clone(), endpoint: endpoint.clone() })
+        Some(ReturningConnection { pool: self.clone(), endpoint: endpoint.clone() })
     }
 
     /// Records that connections to `endpoint` do not return.
@@ -128,12 +128,12 @@ impl State {
 }
 
 /// The announcement of a returning connection; dropping it wakes the waiting requests.
-pub(super) struct Returning {
+pub(super) struct ReturningConnection {
     pool: Pool,
     endpoint: Endpoint,
 }
 
-impl Drop for Returning {
+impl Drop for ReturningConnection {
     fn drop(&mut self) {
         let mut state = self.pool.state();
         if let Some(count) = state.returning.get_mut(&self.endpoint) {

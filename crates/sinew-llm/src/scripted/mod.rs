@@ -154,8 +154,8 @@ impl ScriptedProvider {
                 state.next += 1;
                 line
             }
-            (None, parse::Exhausted::Stop) => return Play::Text(""),
-            (None, parse::Exhausted::Repeat) if state.turns > 0 => {
+            (None, parse::ExhaustedReply::Stop) => return Play::Text(""),
+            (None, parse::ExhaustedReply::Repeat) if state.turns > 0 => {
                 match own.rfind(|line| matches!(line.kind, LineKind::Turn(_))) {
                     Some(line) => line,
                     None => return Play::Exhausted(state.turns),

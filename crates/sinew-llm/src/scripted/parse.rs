@@ -14,7 +14,7 @@ use crate::model::{Cost, Input, Model};
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub(super) struct Setup {
     version: u32,
-    pub(super) on_exhausted: Exhausted,
+    pub(super) on_exhausted: ExhaustedReply,
     context_window: u64,
     max_tokens: u64,
     input: Vec<Input>,
@@ -31,7 +31,7 @@ impl Default for Setup {
     fn default() -> Setup {
         Setup {
             version: 1,
-            on_exhausted: Exhausted::Error,
+            on_exhausted: ExhaustedReply::Error,
             context_window: 200_000,
             max_tokens: 16_384,
             input: vec![Input::Text, Input::Image],
@@ -66,7 +66,7 @@ impl Setup {
 /// The reply to a request after the last line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Exhausted {
+pub(super) enum ExhaustedReply {
     Error,
     Stop,
     Repeat,

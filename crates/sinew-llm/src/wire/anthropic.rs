@@ -10,7 +10,7 @@ use super::prepare::{
 };
 use super::protocol::Protocol;
 use crate::message::{Block, LlmMessage, ToolResultMessage};
-use crate::provider::{Auth, CacheRetention, Loading, Request, ToolChoice, ToolDef};
+use crate::provider::{Auth, CacheRetention, Request, ToolChoice, ToolDef, ToolLoading};
 use thinking::Thinking;
 
 pub(super) const PROTOCOL: Protocol = Protocol {
@@ -90,7 +90,7 @@ fn body(request: &Request) -> Vec<u8> {
             }
         }
         if !request.tools.is_empty() {
-            let is_deferred = |tool: &ToolDef| tool.loading == Loading::Deferred;
+            let is_deferred = |tool: &ToolDef| tool.loading == ToolLoading::Deferred;
             let last = request.tools.iter().rposition(|tool| !is_deferred(tool));
             json.key("tools").array(|json| {
                 for (index, tool) in request.tools.iter().enumerate() {

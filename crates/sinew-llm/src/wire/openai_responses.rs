@@ -15,7 +15,7 @@ use super::prepare::{
 use super::protocol::Protocol;
 use crate::message::{AssistantMessage, Block, LlmMessage, ToolCall, ToolResultMessage};
 use crate::model::ThinkingLevel;
-use crate::provider::{CacheRetention, Loading, Request, ToolChoice, ToolDef};
+use crate::provider::{CacheRetention, Request, ToolChoice, ToolDef, ToolLoading};
 
 pub(super) const PROTOCOL: Protocol = Protocol {
     api: "openai-responses",
@@ -80,14 +80,14 @@ fn tools(request: &Request, json: &mut Json) {
     json.key("tools").array(|json| {
         for tool in &request.tools {
             match tool.loading {
-                Loading::Always => json.object(|json| function(json, tool)),
-                Loading::Search => json.object(|json| {
+                ToolLoading::Always => json.object(|json| function(json, tool)),
+                ToolLoading::Search => json.object(|json| {
                     json.field("type", "tool_search");
                     json.field("execution", "client");
                     json.field("description", &tool.description);
                     json.field("parameters", &*fit_schema(&tool.parameters));
                 }),
-                Loading::Deferred => {}
+                ToolLoading::Deferred => {}
             }
         }
     });
@@ -112,7 +112,7 @@ fn function(json: &mut Json, tool: &ToolDef) {
 
 /// Returns true if a call belongs to the search that the server supports natively.
 fn searches(request: &Request, name: &str) -> bool {
-    request.tools.iter().any(|tool| tool.loading == Loading::Search && tool.name == name)
+    request.tools.iter().any(|tool| tool.loading == ToolLoading::Search && tool.name == name)
 }
 
 /// Writes the tools that a search found, followed by its other output.

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use crate::message::{AssistantMessage, Block, Content, ImageBlock, ThinkingBlock, ToolCall, ToolResultMessage};
 use crate::property_names::{self, PropertyNames};
-use crate::provider::{Loading, Request, ToolChoice, ToolDef};
+use crate::provider::{Request, ToolChoice, ToolDef, ToolLoading};
 use crate::stable_hash::stable_hash;
 
 /// The replacement of an image that the model does not support.
@@ -37,8 +37,9 @@ pub(super) fn references<'a>(request: &'a Request, result: &ToolResultMessage) -
         _ => None,
     };
     let names = result.content.iter().filter_map(name);
-    let deferred =
-        |name: String| request.tools.iter().find(move |tool| tool.loading == Loading::Deferred && tool.name == name);
+    let deferred = |name: String| {
+        request.tools.iter().find(move |tool| tool.loading == ToolLoading::Deferred && tool.name == name)
+    };
     names.filter_map(deferred).collect()
 }
 

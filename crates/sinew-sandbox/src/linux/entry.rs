@@ -12,20 +12,20 @@ use sinew_base::{Error, Result};
 
 use super::handoff::Handoff;
 use super::notify::{receive_listener, serve};
-use super::sandbox::Prepared;
+use super::sandbox::PreparedSandbox;
 use crate::Refusal;
 
 /// One command in a sandbox, from its start to its end. Dropping it has the effect of [`Entry::finish`].
 #[derive(Debug)]
 pub struct Entry {
-    prepared: Arc<Prepared>,
+    prepared: Arc<PreparedSandbox>,
     refusals: Arc<Mutex<Vec<Refusal>>>,
     /// True while the command is counted as running.
     is_running: Mutex<bool>,
 }
 
 impl Entry {
-    pub(super) fn new(prepared: Arc<Prepared>) -> Entry {
+    pub(super) fn new(prepared: Arc<PreparedSandbox>) -> Entry {
         Entry { prepared, refusals: Arc::default(), is_running: Mutex::new(true) }
     }
 

@@ -91,7 +91,7 @@ impl<'a> Reader<'a> {
 
 /// A sandbox from another process.
 #[derive(Debug)]
-pub struct Received {
+pub struct ReceivedSandbox {
     application: Application,
 }
 
@@ -100,7 +100,7 @@ pub struct Received {
 ///
 /// Returns `None` if the bytes have another version.
 #[must_use]
-pub fn receive(bytes: &[u8], first: i32) -> Option<Received> {
+pub fn receive(bytes: &[u8], first: i32) -> Option<ReceivedSandbox> {
     let mut reader = Reader { bytes };
     if reader.byte()? != VERSION {
         return None;
@@ -130,7 +130,7 @@ pub fn receive(bytes: &[u8], first: i32) -> Option<Received> {
         })
         .collect();
     let connections = if reader.byte()? == 1 { Some(connections(&mut reader)?) } else { None };
-    Some(Received { application: Application { user, mount, network, ipc, ruleset, filter, connections } })
+    Some(ReceivedSandbox { application: Application { user, mount, network, ipc, ruleset, filter, connections } })
 }
 
 fn connections(reader: &mut Reader<'_>) -> Option<Connections> {
@@ -145,8 +145,8 @@ fn connections(reader: &mut Reader<'_>) -> Option<Connections> {
     })
 }
 
-impl Received {
-    /// Returns true if [`Received::serve`] must run while programs run.
+impl ReceivedSandbox {
+    /// Returns true if [`ReceivedSandbox::serve`] must run while programs run.
     #[must_use]
     pub fn has_supervisor(&self) -> bool {
         self.application.connections.is_some()
@@ -154,7 +154,7 @@ impl Received {
 
     /// Applies the sandbox to the calling process, which must have a single thread, before exec. Exec closes the
     /// descriptors from `lowest` on. With a supervisor, `channel` is one end of a socket whose other end is passed to
-    /// [`Received::serve`].
+    /// [`ReceivedSandbox::serve`].
     ///
     /// Does not allocate, so that it can run between fork and exec, even in memory that is shared with the parent.
     ///

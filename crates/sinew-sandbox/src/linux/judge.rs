@@ -11,7 +11,7 @@ use sinew_base::{Error, ErrorCode, Result};
 use super::layout::{Cover, Layout};
 use super::paths::{Entry, place};
 use super::rules::Rules;
-use super::sandbox::{Prepared, Sandbox};
+use super::sandbox::{PreparedSandbox, Sandbox};
 use crate::FileUse;
 
 /// Checks files against a policy, with the state of the file system at the time of [`Sandbox::judge`].
@@ -19,7 +19,7 @@ use crate::FileUse;
 /// A program that opens files itself, outside of its sandbox, must check each file that it has opened.
 #[derive(Debug)]
 pub struct Judge {
-    prepared: Arc<Prepared>,
+    prepared: Arc<PreparedSandbox>,
     layout: Layout,
     /// The device and inode numbers of hidden files that have several names.
     hidden: HashSet<(u64, u64)>,

@@ -50,7 +50,7 @@ pub(super) fn text(path: &Path) -> CString {
 
 /// The namespaces to create.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Wanted {
+pub(super) struct NamespaceSet {
     pub(super) user: bool,
     pub(super) network: bool,
     pub(super) ipc: bool,
@@ -94,7 +94,11 @@ impl Namespaces {
     ///
     /// # Errors
     /// Returns an error if the system refuses the namespaces or a step.
-    pub(super) fn create(wanted: Wanted, steps: &[Step], ruleset: Option<&Ruleset>) -> Result<Namespaces, StepError> {
+    pub(super) fn create(
+        wanted: NamespaceSet,
+        steps: &[Step],
+        ruleset: Option<&Ruleset>,
+    ) -> Result<Namespaces, StepError> {
         let mut flags = libc::CLONE_NEWNS;
         for (wanted, flag) in
             [(wanted.user, libc::CLONE_NEWUSER), (wanted.network, libc::CLONE_NEWNET), (wanted.ipc, libc::CLONE_NEWIPC)]

@@ -175,9 +175,9 @@ impl Connect {
     }
 }
 
-type Refused = (Errno, Option<Refusal>);
+type ConnectRefusal = (Errno, Option<Refusal>);
 
-fn decide(listener: BorrowedFd<'_>, call: &Call, connections: &Connections) -> Result<Connect, Refused> {
+fn decide(listener: BorrowedFd<'_>, call: &Call, connections: &Connections) -> Result<Connect, ConnectRefusal> {
     let plain = |errno: Errno| (errno, None);
     let address = read_address(call).map_err(plain)?;
     let socket = take_socket(call).map_err(plain)?;
@@ -219,7 +219,11 @@ fn decide(listener: BorrowedFd<'_>, call: &Call, connections: &Connections) -> R
 }
 
 /// Checks the address of a Unix socket, and returns an address of the same file for this process.
-fn unix_address(call: &Call, address: &[u8], connections: &Connections) -> Result<(Option<OwnedFd>, Vec<u8>), Refused> {
+fn unix_address(
+    call: &Call,
+    address: &[u8],
+    connections: &Connections,
+) -> Result<(Option<OwnedFd>, Vec<u8>), ConnectRefusal> {
     let refuse = |target: String| (Errno::ACCESS, Some(Refusal { kind: RefusalKind::Socket, target: Some(target) }));
     let Some(path) = unix_path(address) else {
         return match connections.is_private {

@@ -19,19 +19,19 @@ use super::filter::{Architecture, FilterOptions, generate};
 use super::landlock::{Abi, Ruleset};
 use super::layout::Layout;
 use super::mounts;
-use super::namespace::{Namespaces, StepError, Wanted, try_in_child};
+use super::namespace::{NamespaceSet, Namespaces, StepError, try_in_child};
 use super::notify::Connections;
 use super::rules::Rules;
 use super::scan::Scan;
-use super::strength::{Granted, status};
-use super::take_back::{Holding, take_back};
+use super::strength::{Mechanisms, status};
+use super::take_back::{HoldingFolder, take_back};
 use crate::{Enforcement, Mode, Network, Policy, Refusal, Status, Surroundings};
 
 /// A compiled policy. Clones share it, and it can be used from several threads at the same time.
 #[derive(Debug, Clone)]
 pub struct Sandbox {
     status: Arc<Status>,
-    prepared: Arc<Mutex<Option<Arc<Prepared>>>>,
+    prepared: Arc<Mutex<Option<Arc<PreparedSandbox>>>>,
 }
 
 impl PartialEq for Sandbox {
@@ -56,7 +56,7 @@ impl Sandbox {
                 "Sandbox.create: sandboxes are supported on x86-64 and arm64 only",
             ));
         };
-        let prepared = Prepared::new(policy, surroundings, architecture)?;
+        let prepared = PreparedSandbox::new(policy, surroundings, architecture)?;
         let status = Arc::new(prepared.1);
         check_required(policy, &status, prepared.0.refused.as_deref())?;
         Ok(Sandbox { status, prepared: Arc::new(Mutex::new(Some(Arc::new(prepared.0)))) })
@@ -81,7 +81,7 @@ impl Sandbox {
     }
 
     /// Returns the part that commands enter; `None` after [`Sandbox::close`].
-    pub(super) fn prepared(&self) -> Option<Arc<Prepared>> {
+    pub(super) fn prepared(&self) -> Option<Arc<PreparedSandbox>> {
         self.prepared.lock().clone()
     }
 
@@ -113,7 +113,7 @@ fn check_required(policy: &Policy, status: &Status, refused: Option<&str>) -> Re
 
 /// A sandbox that commands can enter.
 #[derive(Debug)]
-pub(super) struct Prepared {
+pub(super) struct PreparedSandbox {
     pub(super) application: Application,
     namespaces: Option<Namespaces>,
     /// The reason why the system refuses namespaces.
@@ -132,7 +132,7 @@ struct State {
     mounted: BTreeSet<PathBuf>,
     /// The number of running commands.
     running: usize,
-    holding: Holding,
+    holding: HoldingFolder,
 }
 
 impl State {
@@ -143,8 +143,12 @@ impl State {
     }
 }
 
-impl Prepared {
-    fn new(policy: &Policy, surroundings: &Surroundings, architecture: Architecture) -> Result<(Prepared, Status)> {
+impl PreparedSandbox {
+    fn new(
+        policy: &Policy,
+        surroundings: &Surroundings,
+        architecture: Architecture,
+    ) -> Result<(PreparedSandbox, Status)> {
         let rules = Rules::new(policy, surroundings)?;
         let mut scan = Scan::new(rules.globs().cloned().collect());
         let mut repositories = BTreeSet::new();
@@ -177,7 +181,7 @@ impl Prepared {
         }
         let is_needed = wants_namespaces || policy.limits_sockets();
         let mut granted =
-            Granted { namespaces: namespaces.is_some(), landlock: abi, notification: policy.limits_sockets() };
+            Mechanisms { namespaces: namespaces.is_some(), landlock: abi, notification: policy.limits_sockets() };
         let mut application = application(policy, &rules, surroundings, architecture, granted)?;
         if is_needed {
             let copy = |fd: &OwnedFd| fd.try_clone();
@@ -207,9 +211,9 @@ impl Prepared {
             mounted: layout.covers.keys().cloned().collect(),
             layout,
             running: 0,
-            holding: Holding::new(temp.clone()),
+            holding: HoldingFolder::new(temp.clone()),
         };
-        Ok((Prepared { application, namespaces, refused, rules, temp, state: Mutex::new(state) }, status))
+        Ok((PreparedSandbox { application, namespaces, refused, rules, temp, state: Mutex::new(state) }, status))
     }
 
     /// Begins a command. If no command is running, protected paths that are new were created by the user, and are
@@ -292,7 +296,8 @@ fn make_namespaces(
     let mask = mask(temp).map_err(|error| error.to_string())?;
     let mut steps = mounts::base(rules, policy.network(), mask.path());
     steps.extend(mounts::covers(layout, mask.path(), |_| true));
-    let wanted = |user| Wanted { user, network: policy.network() != Network::On, ipc: policy.mode != Mode::Rules };
+    let wanted =
+        |user| NamespaceSet { user, network: policy.network() != Network::On, ipc: policy.mode != Mode::Rules };
     // Root does not need a user namespace if the system refuses it.
     Namespaces::create(wanted(true), &steps, ruleset)
         .or_else(|error| match rustix::process::geteuid().is_root() {
@@ -305,7 +310,7 @@ fn make_namespaces(
         })
 }
 
-fn filter_options(policy: &Policy, granted: Granted) -> FilterOptions {
+fn filter_options(policy: &Policy, granted: Mechanisms) -> FilterOptions {
     let is_limited = policy.mode != Mode::Rules;
     let is_closed = policy.network() != Network::On;
     FilterOptions {
@@ -323,7 +328,7 @@ fn application(
     rules: &Rules,
     surroundings: &Surroundings,
     architecture: Architecture,
-    granted: Granted,
+    granted: Mechanisms,
 ) -> Result<Application> {
     let now = SystemTime::now()
         .duration_since(UNIX_EPOCH)

@@ -8,7 +8,7 @@ use crate::{Mode, Network, Policy, PromiseStatus, Status};
 
 /// The mechanisms that worked in a test.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Granted {
+pub(super) struct Mechanisms {
     pub(super) namespaces: bool,
     pub(super) landlock: Abi,
     /// True if a supervisor can answer `connect`.
@@ -21,7 +21,7 @@ const TAKEN_BACK: &str = "created paths are taken back";
 const NO_MASKS: &str = "the system refuses namespaces, so no denied path is covered";
 
 /// Computes the status of a sandbox.
-pub(super) fn status(policy: &Policy, rules: &Rules, layout: &Layout, granted: Granted) -> Status {
+pub(super) fn status(policy: &Policy, rules: &Rules, layout: &Layout, granted: Mechanisms) -> Status {
     Status {
         write: write(policy, rules, layout, granted),
         read: read(rules, layout, granted),
@@ -40,11 +40,11 @@ fn has_globs(entries: &[Entry]) -> bool {
     entries.iter().any(|entry| matches!(entry, Entry::Glob(_)))
 }
 
-fn has_landlock(granted: Granted) -> bool {
+fn has_landlock(granted: Mechanisms) -> bool {
     granted.landlock.0 > 0
 }
 
-fn write(policy: &Policy, rules: &Rules, layout: &Layout, granted: Granted) -> PromiseStatus {
+fn write(policy: &Policy, rules: &Rules, layout: &Layout, granted: Mechanisms) -> PromiseStatus {
     let is_rules = policy.mode == Mode::Rules;
     if is_rules && policy.deny_write.is_empty() {
         return open("the policy leaves all paths writable");
@@ -76,7 +76,7 @@ fn write(policy: &Policy, rules: &Rules, layout: &Layout, granted: Granted) -> P
     PromiseStatus::new(by, missing)
 }
 
-fn read(rules: &Rules, layout: &Layout, granted: Granted) -> PromiseStatus {
+fn read(rules: &Rules, layout: &Layout, granted: Mechanisms) -> PromiseStatus {
     if rules.deny_read.is_empty() && rules.deny_exec.is_empty() {
         return open("the policy denies reading no path");
     }
@@ -91,7 +91,7 @@ fn read(rules: &Rules, layout: &Layout, granted: Granted) -> PromiseStatus {
     PromiseStatus::new(vec!["namespaces"], missing)
 }
 
-fn network(policy: &Policy, granted: Granted) -> PromiseStatus {
+fn network(policy: &Policy, granted: Mechanisms) -> PromiseStatus {
     match (policy.network(), granted.namespaces) {
         (Network::On, _) => open("the policy leaves the network open"),
         (_, true) => PromiseStatus::new(vec!["namespaces", "seccomp"], Vec::new()),
@@ -103,7 +103,7 @@ fn network(policy: &Policy, granted: Granted) -> PromiseStatus {
     }
 }
 
-fn sockets(policy: &Policy, granted: Granted) -> PromiseStatus {
+fn sockets(policy: &Policy, granted: Mechanisms) -> PromiseStatus {
     if !policy.limits_sockets() {
         return open("the policy leaves Unix sockets open");
     }
@@ -113,7 +113,7 @@ fn sockets(policy: &Policy, granted: Granted) -> PromiseStatus {
     }
 }
 
-fn signals(policy: &Policy, granted: Granted) -> PromiseStatus {
+fn signals(policy: &Policy, granted: Mechanisms) -> PromiseStatus {
     if policy.mode == Mode::Rules {
         return open("the policy leaves signals open");
     }
@@ -129,7 +129,7 @@ fn signals(policy: &Policy, granted: Granted) -> PromiseStatus {
     PromiseStatus::new(by, missing)
 }
 
-fn protect(rules: &Rules, layout: &Layout, granted: Granted) -> PromiseStatus {
+fn protect(rules: &Rules, layout: &Layout, granted: Mechanisms) -> PromiseStatus {
     if !rules.protects_repositories && rules.protected.is_empty() {
         return open("the policy protects no path");
     }

@@ -13,15 +13,15 @@ use crate::{Refusal, RefusalKind};
 /// The directory for files that were moved away. It is created when it is first needed, and is not deleted, because the
 /// files belong to the user.
 #[derive(Debug)]
-pub(super) struct Holding {
+pub(super) struct HoldingFolder {
     temp: PathBuf,
     folder: Option<PathBuf>,
     count: usize,
 }
 
-impl Holding {
-    pub(super) fn new(temp: PathBuf) -> Holding {
-        Holding { temp, folder: None, count: 0 }
+impl HoldingFolder {
+    pub(super) fn new(temp: PathBuf) -> HoldingFolder {
+        HoldingFolder { temp, folder: None, count: 0 }
     }
 
     fn next(&mut self, name: &OsStr) -> io::Result<PathBuf> {
@@ -37,7 +37,7 @@ impl Holding {
 
 /// Moves away everything that exists at the missing paths of a layout or is one of its new matches, and restores its
 /// links. Returns one refusal for each path.
-pub(super) fn take_back(layout: &Layout, new_matches: &[PathBuf], holding: &mut Holding) -> Vec<Refusal> {
+pub(super) fn take_back(layout: &Layout, new_matches: &[PathBuf], holding: &mut HoldingFolder) -> Vec<Refusal> {
     let mut refusals = Vec::new();
     let mut refuse = |path: &Path, result: io::Result<()>| {
         let shown = path.to_string_lossy();
@@ -86,7 +86,7 @@ fn restore_link(path: &Path, target: &Path) -> io::Result<()> {
     Ok(rustix::fs::symlinkat(target, &parent, name)?)
 }
 
-fn move_away(path: &Path, holding: &mut Holding) -> io::Result<()> {
+fn move_away(path: &Path, holding: &mut HoldingFolder) -> io::Result<()> {
     let (parent, name) = open_parent(path)?;
     let to = holding.next(name)?;
     match rustix::fs::renameat(&parent, name, CWD, &to) {
@@ -143,7 +143,7 @@ mod tests {
         std::fs::write(root.join("other/config.toml"), "other").unwrap();
         std::os::unix::fs::symlink("other", root.join(".cargo")).unwrap();
 
-        let mut holding = Holding::new(temp.clone());
+        let mut holding = HoldingFolder::new(temp.clone());
         let targets: Vec<String> =
             take_back(&layout, &[], &mut holding).into_iter().filter_map(|refusal| refusal.target).collect();
         let expected: Vec<String> = [".cargo/config.toml", ".claude", ".npmrc", "hooks"]

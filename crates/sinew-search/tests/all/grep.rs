@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use proptest::prelude::*;
 use sinew_base::{CancelHandle, CancelToken, ErrorCode};
 use sinew_pool::Pool;
-use sinew_search::{GrepOptions, GrepResult, Mode, Rows, Skipped, grep};
+use sinew_search::{GrepOptions, GrepResult, Mode, Rows, SkippedFiles, grep};
 use sinew_walk::ScanCache;
 
 fn tree(files: &[(&str, &[u8])]) -> tempfile::TempDir {
@@ -47,7 +47,7 @@ fn rows_contain_the_position_of_the_match() {
     assert_eq!((row.path, row.line_number, row.line), ("a", 2, "ä😀 x needle y"));
     assert_eq!((row.column, row.byte_offset), (6, 4 + 2 + 4 + 3));
     assert_eq!((result.total_matches, result.files_with_matches, result.files_searched), (1, 1, 1));
-    assert_eq!((result.skipped, result.limit_reached, result.warnings.len()), (Skipped::default(), false, 0));
+    assert_eq!((result.skipped, result.limit_reached, result.warnings.len()), (SkippedFiles::default(), false, 0));
 }
 
 #[test]
@@ -238,7 +238,7 @@ fn reports_nothing_that_follows_the_last_row() {
             let options = GrepOptions { max_count: Some(1), ..GrepOptions::new("n\\w+e", folder.path()) };
             let result = grep(&options, &ScanCache::default(), &pool, &CancelToken::never(), None).unwrap();
             assert_eq!((result.files_searched, result.limit_reached), (2, true));
-            assert_eq!((result.skipped, result.warnings), (Skipped::default(), Vec::<String>::new()));
+            assert_eq!((result.skipped, result.warnings), (SkippedFiles::default(), Vec::<String>::new()));
         }
     }
 }

@@ -45,7 +45,7 @@ fn plainly(file: &mut File) -> Index {
             Ok(head) => {
                 index.whole = index.size;
                 let time = head.timestamp.as_deref().and_then(clock::from_iso).unwrap_or_default();
-                let place = Place::Disk { offset, length: u32::try_from(text.len()).unwrap() };
+                let place = EntryLocation::Disk { offset, length: u32::try_from(text.len()).unwrap() };
                 let parent = head.parent_id.as_deref().map(Id::from);
                 let added = index.tree.push((&*head.id).into(), parent, time, Kind::of(&head.kind), place);
                 index.bad += usize::from(!added);

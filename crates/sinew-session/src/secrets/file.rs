@@ -22,7 +22,7 @@ pub struct Entry {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Written {
+struct SecretEntry {
     #[serde(rename = "type")]
     kind: Kind,
     content: String,
@@ -75,7 +75,7 @@ pub fn read(text: &str, name: &str) -> Result<Vec<Entry>, Vec<String>> {
 
 fn entry(value: Value) -> Result<Entry, &'static str> {
     // serde's own messages may quote a value.
-    let written: Written =
+    let written: SecretEntry =
         serde_json::from_value(value).map_err(|_| "expected type, content and perhaps mode, replacement, flags")?;
     if written.content.is_empty() {
         return Err("the content is empty");

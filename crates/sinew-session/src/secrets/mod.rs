@@ -14,13 +14,13 @@
 //! agent's output sees them. A value is recognised by its exact text, but not if it is encoded, reversed or cut.
 
 mod file;
+mod hiding_writer;
 mod keys;
 mod provider;
 mod stream;
 #[cfg(test)]
 mod tests;
 mod walk;
-mod written;
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
@@ -33,9 +33,9 @@ use sha2::{Digest, Sha256};
 
 use crate::Mask;
 pub use file::{Entry, read};
+pub(crate) use hiding_writer::HidingWriter;
 use keys::Keys;
-pub use provider::Hiding;
-pub(crate) use written::Written;
+pub use provider::HidingProvider;
 
 /// The minimum length of a value in characters.
 const SHORTEST: usize = 8;

@@ -7,24 +7,24 @@ use sinew_llm::message::AssistantMessage;
 use sinew_llm::provider::{Provider, Request};
 use tokio_util::sync::CancellationToken;
 
-use super::stream::Waiting;
+use super::stream::PendingText;
 use super::{Secrets, walk};
 
 /// Wraps another provider with [`Secrets`]: requests contain markers, answers contain the restored values.
-pub struct Hiding {
+pub struct HidingProvider {
     inner: Arc<dyn Provider>,
     secrets: Arc<Secrets>,
 }
 
-impl Hiding {
+impl HidingProvider {
     /// Hides the values of `secrets` from `inner`.
     #[must_use]
-    pub fn new(inner: Arc<dyn Provider>, secrets: Arc<Secrets>) -> Hiding {
-        Hiding { inner, secrets }
+    pub fn new(inner: Arc<dyn Provider>, secrets: Arc<Secrets>) -> HidingProvider {
+        HidingProvider { inner, secrets }
     }
 }
 
-impl Provider for Hiding {
+impl Provider for HidingProvider {
     fn api(&self) -> &str {
         self.inner.api()
     }
@@ -42,7 +42,7 @@ impl Provider for Hiding {
         let mut inner = self.inner.stream(request, cancel);
         let header: AssistantMessage = inner.partial().message().clone();
         EventStream::run(header, move |out| async move {
-            let mut waiting = Waiting::default();
+            let mut waiting = PendingText::default();
             while let Some(event) = inner.next().await {
                 for event in waiting.pass(&secrets, event) {
                     if !out.send(event).await {

@@ -8,13 +8,13 @@ use super::{MARK_LENGTH, MARK_START, Secrets, walk};
 
 /// The pending text, by block.
 #[derive(Default)]
-pub(super) struct Waiting {
+pub(super) struct PendingText {
     blocks: HashMap<usize, StreamEvent>,
     /// Thinking blocks in which a key was hidden, so that they differ from what the provider signed.
     changed: HashSet<usize>,
 }
 
-impl Waiting {
+impl PendingText {
     /// Returns the events that replace one of the provider's, with values restored.
     pub(super) fn pass(&mut self, secrets: &Secrets, event: StreamEvent) -> Vec<StreamEvent> {
         match event {
@@ -142,7 +142,7 @@ mod tests {
     /// Returns the result for `text` sent in chunks of `size` characters, as deltas of this kind.
     fn passed(secrets: &Secrets, text: &str, size: usize, delta: impl Fn(String) -> StreamEvent) -> Vec<String> {
         let letters: Vec<char> = text.chars().collect();
-        let mut waiting = Waiting::default();
+        let mut waiting = PendingText::default();
         let pieces = letters.chunks(size).map(|piece| delta(piece.iter().collect()));
         let end = StreamEvent::TextEnd { content_index: 0, signature: None };
         let events = pieces.chain([end]).flat_map(|event| waiting.pass(secrets, event));
@@ -183,7 +183,7 @@ mod tests {
         let secrets = Secrets::new(Box::new(|| [7; 32]), Vec::new());
         secrets.add_key(KEY);
         for (text, signed) in [(KEY, false), ("a thought", true)] {
-            let mut waiting = Waiting::default();
+            let mut waiting = PendingText::default();
             let delta = StreamEvent::ThinkingDelta { content_index: 0, delta: format!("hm {text}") };
             waiting.pass(&secrets, delta);
             let end = StreamEvent::ThinkingEnd { content_index: 0, signature: Some("s".into()), redacted: false };

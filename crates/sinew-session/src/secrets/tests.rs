@@ -98,7 +98,7 @@ async fn exchanged(
     answer: AssistantMessage,
 ) -> (Request, AssistantMessage, String) {
     let inner = Arc::new(ScriptedProvider::new(vec![answer]));
-    let hiding = Hiding::new(Arc::clone(&inner) as Arc<dyn Provider>, Arc::clone(secrets));
+    let hiding = HidingProvider::new(Arc::clone(&inner) as Arc<dyn Provider>, Arc::clone(secrets));
     let mut stream = hiding.stream(request, CancellationToken::new());
     let mut told = String::new();
     while let Some(event) = stream.next().await {
@@ -206,7 +206,7 @@ async fn values_are_restored_in_thinking_calls_and_failed_answers() {
     };
     let (_, message, _) = exchanged(&secrets, Request::default(), failed).await;
     assert_eq!((message.text(), message.thinking()), (KEY.to_string(), format!("see {KEY}")));
-    let mut waiting = stream::Waiting::default();
+    let mut waiting = stream::PendingText::default();
     let delta = StreamEvent::ThinkingDelta { content_index: 0, delta: mark.clone() };
     let shown = StreamEvent::ThinkingDelta { content_index: 0, delta: KEY.into() };
     assert_eq!(waiting.pass(&secrets, delta), [shown]);
@@ -318,7 +318,7 @@ async fn signed_thinking_is_sent_unchanged_or_omitted() {
 
 /// Sends `text` in chunks that end at `cuts`, as text and as the arguments of a call.
 async fn streamed(secrets: &Secrets, text: &str, cuts: &[usize]) -> (String, String) {
-    let mut waiting = stream::Waiting::default();
+    let mut waiting = stream::PendingText::default();
     let (mut told, mut json) = (String::new(), String::new());
     let mut from = 0;
     for to in cuts.iter().copied().chain([text.len()]) {

@@ -118,7 +118,7 @@ pub(super) enum End {
     Stopped(Aborted),
 }
 
-enum News {
+enum RunEvent {
     Read(Source, Vec<u8>),
     // Everything that was written before the end of the process has been read.
     Caught,
@@ -178,13 +178,13 @@ pub(super) fn run(launch: Launch, watch: &Watch<'_>, on_chunk: OnStreamChunk<'_>
     let waited = news.clone();
     thread("sinew-shell-wait", move || {
         // After a stop that was too slow there is no receiver.
-        let _ = waited.send(News::Exited(wait()));
+        let _ = waited.send(RunEvent::Exited(wait()));
         mark.write(writers);
     })?;
     let hooks = [watch.cancel, watch.abort].map(|token| {
         let news = news.clone();
         // If the queue is full, the receiver is awake and checks by itself.
-        token.on_cancel(move || drop(news.try_send(News::Stop)))
+        token.on_cancel(move || drop(news.try_send(RunEvent::Stop)))
     });
     let mut delivery = Delivery::new(encoding, on_chunk);
     let mut phase = Phase::Running;
@@ -197,7 +197,7 @@ pub(super) fn run(launch: Launch, watch: &Watch<'_>, on_chunk: OnStreamChunk<'_>
             phase = Phase::Stopping { why, until: now + GRACE + GONE + GONE };
             thread("sinew-shell-stop", move || {
                 tree.end(GRACE);
-                let _ = news.send(News::Ended);
+                let _ = news.send(RunEvent::Ended);
             })?;
         }
         let limit = match phase {
@@ -217,20 +217,20 @@ pub(super) fn run(launch: Launch, watch: &Watch<'_>, on_chunk: OnStreamChunk<'_>
             None => heard.recv().map_err(|_| RecvTimeoutError::Disconnected),
         };
         match told {
-            Ok(News::Read(source, bytes)) => {
+            Ok(RunEvent::Read(source, bytes)) => {
                 delivery.push(source, &bytes);
                 if let Phase::Draining { heard, .. } = &mut phase {
                     *heard = Instant::now();
                 }
             }
-            Ok(News::Caught) => behind -= 1,
-            Ok(News::Closed) => open -= 1,
-            Ok(News::Exited(exit)) if matches!(phase, Phase::Running) => {
+            Ok(RunEvent::Caught) => behind -= 1,
+            Ok(RunEvent::Closed) => open -= 1,
+            Ok(RunEvent::Exited(exit)) if matches!(phase, Phase::Running) => {
                 let now = Instant::now();
                 phase = Phase::Draining { exit, since: now, heard: now };
             }
-            Ok(News::Ended) => gone = true,
-            Ok(News::Stop | News::Exited(_)) | Err(RecvTimeoutError::Timeout) => {}
+            Ok(RunEvent::Ended) => gone = true,
+            Ok(RunEvent::Stop | RunEvent::Exited(_)) | Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => break,
         }
     }
@@ -253,10 +253,10 @@ fn thread(name: &str, work: impl FnOnce() + Send + 'static) -> io::Result<()> {
 }
 
 /// Reads a pipe to its end. Without a receiver the data is discarded, so that a leftover process never blocks.
-fn read(mut reader: PipeReader, source: Source, mark: &Mark, news: &SyncSender<News>) {
+fn read(mut reader: PipeReader, source: Source, mark: &Mark, news: &SyncSender<RunEvent>) {
     let mut buffer = vec![0; MERGE_BYTES];
     let (mut held, mut caught, mut heard) = (Vec::new(), false, true);
-    let mut tell = |told: News| heard = heard && news.send(told).is_ok();
+    let mut tell = |told: RunEvent| heard = heard && news.send(told).is_ok();
     loop {
         let count = match reader.read(&mut buffer) {
             Ok(0) => break,
@@ -270,21 +270,21 @@ fn read(mut reader: PipeReader, source: Source, mark: &Mark, news: &SyncSender<N
         if !caught && mark.written.load(Ordering::Acquire) {
             if let Some(at) = held.windows(MARK).position(|part| part == mark.bytes) {
                 let after = held.split_off(at).split_off(MARK);
-                tell(News::Read(source, std::mem::replace(&mut held, after)));
-                tell(News::Caught);
+                tell(RunEvent::Read(source, std::mem::replace(&mut held, after)));
+                tell(RunEvent::Caught);
                 caught = true;
             } else {
                 let begun = (1..MARK).rev().find(|len| held.ends_with(&mark.bytes[..*len])).unwrap_or(0);
                 rest = held.split_off(held.len() - begun);
             }
         }
-        tell(News::Read(source, std::mem::replace(&mut held, rest)));
+        tell(RunEvent::Read(source, std::mem::replace(&mut held, rest)));
     }
-    tell(News::Read(source, held));
+    tell(RunEvent::Read(source, held));
     if !caught {
-        tell(News::Caught);
+        tell(RunEvent::Caught);
     }
-    tell(News::Closed);
+    tell(RunEvent::Closed);
 }
 
 const MARK: usize = 16;

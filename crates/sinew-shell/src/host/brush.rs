@@ -15,7 +15,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use super::deferred_expansion;
-use super::interpreter::{Plain, Shell, Words};
+use super::interpreter::{BrushExtensions, Shell, Words};
 use brush_core::openfiles::OpenFile;
 use brush_core::traps::TrapSignal;
 use brush_core::{
@@ -253,7 +253,7 @@ fn start(standard: bool, words: Words) -> Option<(Runtime, Shell)> {
     };
     let fds = files.into_iter().enumerate().map(|(fd, file)| (fd as i32, OpenFile::from(file))).collect();
     let shell = runtime.block_on(
-        <brush_core::Shell>::builder_with_extensions::<Plain>()
+        <brush_core::Shell>::builder_with_extensions::<BrushExtensions>()
             .error_formatter(words)
             .builtins(super::builtins::all())
             .command_string_mode(standard)

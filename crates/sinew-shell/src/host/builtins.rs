@@ -22,19 +22,19 @@ use brush_core::{
 };
 
 use super::deferred_expansion;
-use super::interpreter::{Plain, Shell};
+use super::interpreter::{BrushExtensions, Shell};
 use arguments::{content, fail};
-use original::{Running, THEIRS, theirs};
+use original::{BuiltinFuture, THEIRS, theirs};
 
 /// Returns all builtins, with replacements where they exist.
-pub(super) fn all() -> HashMap<String, Registration<Plain>> {
+pub(super) fn all() -> HashMap<String, Registration<BrushExtensions>> {
     let mut builtins = THEIRS.clone();
-    builtins.insert("kill".into(), simple_builtin::<Kill, Plain>());
-    builtins.insert("shift".into(), simple_builtin::<Shift, Plain>().special());
-    builtins.insert("logout".into(), simple_builtin::<Logout, Plain>());
-    builtins.insert("trap".into(), simple_builtin::<trap::Trap, Plain>().special());
-    builtins.insert("umask".into(), simple_builtin::<umask::Umask, Plain>());
-    let ours: [(&str, CommandExecuteFunc<Plain>); 16] = [
+    builtins.insert("kill".into(), simple_builtin::<Kill, BrushExtensions>());
+    builtins.insert("shift".into(), simple_builtin::<Shift, BrushExtensions>().special());
+    builtins.insert("logout".into(), simple_builtin::<Logout, BrushExtensions>());
+    builtins.insert("trap".into(), simple_builtin::<trap::Trap, BrushExtensions>().special());
+    builtins.insert("umask".into(), simple_builtin::<umask::Umask, BrushExtensions>());
+    let ours: [(&str, CommandExecuteFunc<BrushExtensions>); 16] = [
         ("cd", cd),
         ("[", test),
         ("test", test),
@@ -72,7 +72,7 @@ pub(super) fn hidden(shell: &mut Shell) {
 }
 
 /// Makes `cd ""` stay in the directory, and searches `CDPATH`.
-fn cd(context: ExecutionContext<'_, Plain>, mut args: Vec<CommandArg>) -> Running<'_> {
+fn cd(context: ExecutionContext<'_, BrushExtensions>, mut args: Vec<CommandArg>) -> BuiltinFuture<'_> {
     if let Some(CommandArg::String(word)) = args.last()
         && args.len() > 1
         && !word.is_empty()
@@ -97,7 +97,7 @@ fn cd(context: ExecutionContext<'_, Plain>, mut args: Vec<CommandArg>) -> Runnin
 }
 
 /// Makes an invalid number a usage error (2) instead of a comparison result (1).
-fn test(context: ExecutionContext<'_, Plain>, args: Vec<CommandArg>) -> Running<'_> {
+fn test(context: ExecutionContext<'_, BrushExtensions>, args: Vec<CommandArg>) -> BuiltinFuture<'_> {
     let words: Vec<String> = args.iter().map(CommandArg::to_string).collect();
     let is_number = |word: &String| word.trim().parse::<i64>().is_ok();
     let wrong = words.windows(3).find_map(|part| match part[1].as_str() {
@@ -114,7 +114,7 @@ fn test(context: ExecutionContext<'_, Plain>, args: Vec<CommandArg>) -> Running<
     }
 }
 
-fn formatted(context: ExecutionContext<'_, Plain>, args: Vec<CommandArg>) -> Running<'_> {
+fn formatted(context: ExecutionContext<'_, BrushExtensions>, args: Vec<CommandArg>) -> BuiltinFuture<'_> {
     let zone = context
         .shell
         .env_var("TZ")
@@ -125,7 +125,7 @@ fn formatted(context: ExecutionContext<'_, Plain>, args: Vec<CommandArg>) -> Run
 }
 
 /// Ends the shell even if the program cannot be run, as well as a subshell, which the original continues.
-fn exec(context: ExecutionContext<'_, Plain>, args: Vec<CommandArg>) -> Running<'_> {
+fn exec(context: ExecutionContext<'_, BrushExtensions>, args: Vec<CommandArg>) -> BuiltinFuture<'_> {
     let runs = args.iter().skip(1).map(CommandArg::to_string).find(|word| !word.starts_with('-'));
     let stays = runs.is_none() || (!context.shell.is_subshell() && context.shell.options().exit_on_exec_fail);
     let mut errors = context.stderr();
@@ -145,7 +145,7 @@ fn exec(context: ExecutionContext<'_, Plain>, args: Vec<CommandArg>) -> Running<
 }
 
 /// Ends the shell if the loop count is not a number.
-fn leave(context: ExecutionContext<'_, Plain>, args: Vec<CommandArg>) -> Running<'_> {
+fn leave(context: ExecutionContext<'_, BrushExtensions>, args: Vec<CommandArg>) -> BuiltinFuture<'_> {
     let wrong =
         args.iter().skip(1).map(CommandArg::to_string).find(|word| word != "--" && word.parse::<i64>().is_err());
     match wrong {
@@ -159,7 +159,7 @@ fn leave(context: ExecutionContext<'_, Plain>, args: Vec<CommandArg>) -> Running
 }
 
 /// Rewrites the text and runs the original builtin.
-fn eval(context: ExecutionContext<'_, Plain>, args: Vec<CommandArg>) -> Running<'_> {
+fn eval(context: ExecutionContext<'_, BrushExtensions>, args: Vec<CommandArg>) -> BuiltinFuture<'_> {
     let words: Vec<String> = args.iter().skip(1).map(CommandArg::to_string).collect();
     if words.is_empty() || words[0].starts_with('-') {
         return theirs(context, args);
@@ -177,7 +177,7 @@ fn eval(context: ExecutionContext<'_, Plain>, args: Vec<CommandArg>) -> Running<
 }
 
 /// Removes references with `unset -n`, which the original does not support.
-fn unset(context: ExecutionContext<'_, Plain>, args: Vec<CommandArg>) -> Running<'_> {
+fn unset(context: ExecutionContext<'_, BrushExtensions>, args: Vec<CommandArg>) -> BuiltinFuture<'_> {
     let words: Vec<String> = args.iter().skip(1).map(CommandArg::to_string).collect();
     if words.first().is_none_or(|flag| flag != "-n") {
         return theirs(context, args);
@@ -192,7 +192,7 @@ fn unset(context: ExecutionContext<'_, Plain>, args: Vec<CommandArg>) -> Running
     Box::pin(ready(Ok(result)))
 }
 
-fn declaration(mut context: ExecutionContext<'_, Plain>, args: Vec<CommandArg>) -> Running<'_> {
+fn declaration(mut context: ExecutionContext<'_, BrushExtensions>, args: Vec<CommandArg>) -> BuiltinFuture<'_> {
     Box::pin(async move {
         let args = declare::prepare(&mut context, args).await;
         theirs(context, args).await
@@ -315,7 +315,7 @@ fn wish(args: &[String]) -> Result<(i32, &[String]), (String, u8)> {
 }
 
 /// Runs the trap for a signal to the shell itself, which the original only stores.
-fn kill(context: ExecutionContext<'_, Plain>, args: Vec<CommandArg>) -> Running<'_> {
+fn kill(context: ExecutionContext<'_, BrushExtensions>, args: Vec<CommandArg>) -> BuiltinFuture<'_> {
     let words: Vec<String> = args.iter().skip(1).map(CommandArg::to_string).collect();
     let own = std::process::id().to_string();
     let handler = wish(&words)

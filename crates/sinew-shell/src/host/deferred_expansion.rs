@@ -40,7 +40,7 @@ use brush_core::{
 };
 use parking_lot::{Mutex, MutexGuard};
 
-use super::interpreter::{Plain, Shell};
+use super::interpreter::{BrushExtensions, Shell};
 
 /// The builtin that runs a command after resolving its references.
 pub(super) const COMMAND: &str = "__sinew_command";
@@ -82,7 +82,7 @@ struct Parts {
 }
 
 /// Returns the builtins that only rewritten programs use.
-pub(super) fn builtins() -> [(&'static str, CommandExecuteFunc<Plain>); 6] {
+pub(super) fn builtins() -> [(&'static str, CommandExecuteFunc<BrushExtensions>); 6] {
     [
         (COMMAND, |context, args| Box::pin(command(context, args))),
         (SUBSHELL, |context, args| Box::pin(subshell(context, args))),
@@ -137,7 +137,10 @@ pub(super) async fn run_string(
 }
 
 /// Runs the builtin [`COMMAND`].
-async fn command(context: ExecutionContext<'_, Plain>, args: Vec<CommandArg>) -> Result<ExecutionResult, Error> {
+async fn command(
+    context: ExecutionContext<'_, BrushExtensions>,
+    args: Vec<CommandArg>,
+) -> Result<ExecutionResult, Error> {
     let Some(list) = part(&args) else { return Ok(ExecutionResult::new(127)) };
     let parameters = with_errors(&context);
     let mut list = CompoundList::clone(&list);
@@ -172,7 +175,10 @@ async fn command(context: ExecutionContext<'_, Plain>, args: Vec<CommandArg>) ->
 }
 
 /// Runs the builtin [`ASSIGN`].
-async fn assign(context: ExecutionContext<'_, Plain>, args: Vec<CommandArg>) -> Result<ExecutionResult, Error> {
+async fn assign(
+    context: ExecutionContext<'_, BrushExtensions>,
+    args: Vec<CommandArg>,
+) -> Result<ExecutionResult, Error> {
     let Some(list) = part(&args) else { return Ok(ExecutionResult::new(127)) };
     let parameters = with_errors(&context);
     let program = Program { complete_commands: vec![CompoundList::clone(&list)] };
@@ -217,7 +223,10 @@ async fn run_assignments(
 
 /// Runs the builtin [`LOOP_VARIABLE`]: `NAME WORD` assigns the word, or its value if the name is an integer. Does not
 /// change the status.
-async fn loop_variable(context: ExecutionContext<'_, Plain>, args: Vec<CommandArg>) -> Result<ExecutionResult, Error> {
+async fn loop_variable(
+    context: ExecutionContext<'_, BrushExtensions>,
+    args: Vec<CommandArg>,
+) -> Result<ExecutionResult, Error> {
     let words: Vec<String> = args.iter().skip(1).map(CommandArg::to_string).collect();
     let [name, word] = &words[..] else { return Ok(ExecutionResult::new(127)) };
     let status = context.shell.last_exit_status();
@@ -240,7 +249,7 @@ async fn loop_variable(context: ExecutionContext<'_, Plain>, args: Vec<CommandAr
 }
 
 /// Returns the parameters of the command that a call replaces: its standard error is not that of the call.
-fn with_errors(context: &ExecutionContext<'_, Plain>) -> ExecutionParameters {
+fn with_errors(context: &ExecutionContext<'_, BrushExtensions>) -> ExecutionParameters {
     let Some(errors) = context.try_fd(ERRORS) else { return context.params.clone() };
     let mut parameters = ExecutionParameters::default();
     parameters.process_group_policy = context.params.process_group_policy.clone();
@@ -282,7 +291,10 @@ async fn calculate(
 }
 
 /// Runs the builtin [`SUBSHELL`].
-async fn subshell(context: ExecutionContext<'_, Plain>, args: Vec<CommandArg>) -> Result<ExecutionResult, Error> {
+async fn subshell(
+    context: ExecutionContext<'_, BrushExtensions>,
+    args: Vec<CommandArg>,
+) -> Result<ExecutionResult, Error> {
     let Some(list) = part(&args) else { return Ok(ExecutionResult::new(127)) };
     let parameters = with_errors(&context);
     let inherited: Vec<TrapSignal> = context

@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use brush_core::extensions::{ErrorFormatter, ShellExtensionsImpl};
 use brush_core::{ErrorKind, ShellExtensions};
 
-pub(super) type Plain = ShellExtensionsImpl<Words>;
+pub(super) type BrushExtensions = ShellExtensionsImpl<Words>;
 
-pub(super) type Shell = brush_core::Shell<Plain>;
+pub(super) type Shell = brush_core::Shell<BrushExtensions>;
 
 /// Formats error messages like bash. Records whether the last one was about an expansion that ends a script.
 #[derive(Clone, Default)]

@@ -5,10 +5,10 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 use std::time::{Duration, Instant};
 
-use sinew_sandbox::handoff::{Received, receive as receive_sandbox};
+use sinew_sandbox::handoff::{ReceivedSandbox, receive as receive_sandbox};
 
 use super::tree;
-use crate::wire::{Ask, LEAVE, MOST, SANDBOX, SCRIPT, SOCKET, Tell};
+use crate::wire::{LEAVE, MOST, SANDBOX, SCRIPT, SOCKET, SupervisorReply, SupervisorRequest};
 
 /// The interval between two checks while processes are being terminated.
 const TICK: Duration = Duration::from_millis(4);
@@ -30,14 +30,14 @@ pub(super) struct Start {
 /// An empty `cwd` means the directory of the host.
 pub(super) fn run(cwd: &CStr, program: &CStr, argv: &[CString], start: Start) -> i32 {
     let terminal = start.terminal;
-    let Ok(sandbox) = start.in_sandbox.then(Sandboxed::read).transpose() else { return 3 };
+    let Ok(sandbox) = start.in_sandbox.then(PassedSandbox::read).transpose() else { return 3 };
     // All signals that can be blocked are blocked, so that a script that signals its whole session does not affect the
     // supervisor. Descriptors that the host inherited by accident are closed.
     let lowest = SCRIPT + i32::from(!terminal);
     let first = sandbox.as_ref().map_or(lowest, |sandbox| sandbox.above);
     // SAFETY: apart from the sandbox nothing has been opened yet.
     unsafe { libc::syscall(libc::SYS_close_range, first, libc::c_uint::MAX, 0) };
-    let Ok(channel) = sandbox.as_ref().map(Sandboxed::channel).transpose().map(Option::flatten) else { return 3 };
+    let Ok(channel) = sandbox.as_ref().map(PassedSandbox::channel).transpose().map(Option::flatten) else { return 3 };
     let signals = match block_signals() {
         Ok(signals) => signals,
         Err(_) => return 3,
@@ -50,7 +50,7 @@ pub(super) fn run(cwd: &CStr, program: &CStr, argv: &[CString], start: Start) ->
     if !cwd.is_empty() {
         // SAFETY: the string is zero-terminated.
         if unsafe { libc::chdir(cwd.as_ptr()) } != 0 {
-            tell(&Tell::Failed { errno: last_errno() });
+            tell(&SupervisorReply::Failed { errno: last_errno() });
             return 3;
         }
     }
@@ -80,7 +80,7 @@ pub(super) fn run(cwd: &CStr, program: &CStr, argv: &[CString], start: Start) ->
         pid => pid,
     };
     if middle == -1 {
-        tell(&Tell::Failed { errno: last_errno() });
+        tell(&SupervisorReply::Failed { errno: last_errno() });
         return 3;
     }
     close_standard();
@@ -88,7 +88,7 @@ pub(super) fn run(cwd: &CStr, program: &CStr, argv: &[CString], start: Start) ->
     if let (Some(sandbox), Some(channel)) = (sandbox, ours)
         && !sandbox.answer_calls(channel)
     {
-        tell(&Tell::Failed { errno: libc::EAGAIN });
+        tell(&SupervisorReply::Failed { errno: libc::EAGAIN });
         return 3;
     }
     Supervisor { signals, own, middle, stop: None, adopted: Vec::new() }.serve();
@@ -106,7 +106,7 @@ struct Shell<'a> {
 
 /// The sandbox of a shell.
 struct ShellSandbox<'a> {
-    received: &'a Received,
+    received: &'a ReceivedSandbox,
     /// Descriptors from here on are closed in the shell.
     lowest: i32,
     /// The end of a socket that receives the notification listener.
@@ -114,16 +114,16 @@ struct ShellSandbox<'a> {
 }
 
 /// A sandbox that the host has passed.
-struct Sandboxed {
-    received: Received,
+struct PassedSandbox {
+    received: ReceivedSandbox,
     /// The number after its last descriptor.
     above: i32,
 }
 
-impl Sandboxed {
+impl PassedSandbox {
     /// # Errors
     /// Returns an error if the data is missing or from another build.
-    fn read() -> io::Result<Sandboxed> {
+    fn read() -> io::Result<PassedSandbox> {
         // SAFETY: the host passes this descriptor, and no other code owns it.
         let mut file = std::fs::File::from(unsafe { OwnedFd::from_raw_fd(SANDBOX) });
         let mut bytes = Vec::new();
@@ -131,7 +131,7 @@ impl Sandboxed {
         io::Read::read_to_end(&mut file, &mut bytes)?;
         let received = receive_sandbox(&bytes, SANDBOX + 1).ok_or(io::ErrorKind::InvalidData)?;
         let above = SANDBOX + 1 + received.descriptors().len() as i32;
-        Ok(Sandboxed { received, above })
+        Ok(PassedSandbox { received, above })
     }
 
     /// Creates the socket over which the shell sends its listener: the supervisor's end, and the shell's end. `None` if
@@ -154,7 +154,7 @@ impl Sandboxed {
     fn answer_calls(self, channel: OwnedFd) -> bool {
         let work = move || {
             // A shell that ended before it entered its sandbox makes no calls.
-            let _ = self.received.serve(channel.as_fd(), &mut |refusal| tell(&Tell::Refused(refusal)));
+            let _ = self.received.serve(channel.as_fd(), &mut |refusal| tell(&SupervisorReply::Refused(refusal)));
         };
         std::thread::Builder::new().name("sinew-sandbox".to_string()).spawn(work).is_ok()
     }
@@ -187,10 +187,10 @@ extern "C" fn middle(start: *mut libc::c_void) -> libc::c_int {
         // Like `vfork`, but with a separate stack: the child executes another program at once.
         let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD;
         match libc::clone(become_shell, start.stack.cast(), flags, (&raw const child).cast_mut().cast()) {
-            -1 => send(&Tell::failed(last_errno())),
+            -1 => send(&SupervisorReply::failed(last_errno())),
             shell => {
                 if start.shell.terminal {
-                    send(&Tell::started(shell));
+                    send(&SupervisorReply::started(shell));
                 }
                 // Closing this end tells the supervisor whether the shell has sent its listener.
                 if let Some(channel) = start.shell.sandbox.as_ref().and_then(|sandbox| sandbox.channel) {
@@ -202,7 +202,7 @@ extern "C" fn middle(start: *mut libc::c_void) -> libc::c_int {
                 }
                 let mut status = 0;
                 while libc::waitpid(shell, &mut status, 0) == -1 && last_errno() == libc::EINTR {}
-                send(&Tell::exited(status));
+                send(&SupervisorReply::exited(status));
             }
         }
         libc::_exit(0)
@@ -227,14 +227,14 @@ extern "C" fn become_shell(start: *mut libc::c_void) -> libc::c_int {
         libc::sigprocmask(libc::SIG_SETMASK, &none, std::ptr::null_mut());
         if let Some(sandbox) = &shell.sandbox {
             if let Err(error) = sandbox.received.apply_in_child(sandbox.lowest, sandbox.channel) {
-                send(&Tell::failed(error.raw_os_error().unwrap_or(libc::EPERM)));
+                send(&SupervisorReply::failed(error.raw_os_error().unwrap_or(libc::EPERM)));
                 libc::_exit(127);
             }
             // A change of capabilities resets the death signal.
             die_with_parent(*parent);
         }
         libc::execv(shell.program.as_ptr(), shell.argv.as_ptr());
-        send(&Tell::failed(last_errno()));
+        send(&SupervisorReply::failed(last_errno()));
         libc::_exit(127);
     }
 }
@@ -292,7 +292,7 @@ impl Supervisor {
             });
             if fds[0].revents != 0 {
                 match receive(&mut record) {
-                    Some((len, fd)) => self.obey(Ask::decode(&record[..len]), fd),
+                    Some((len, fd)) => self.obey(SupervisorRequest::decode(&record[..len]), fd),
                     None => return destroy(self.own, &self.signals),
                 }
             }
@@ -302,25 +302,25 @@ impl Supervisor {
         }
     }
 
-    fn obey(&mut self, ask: Option<Ask>, fd: Option<OwnedFd>) {
+    fn obey(&mut self, ask: Option<SupervisorRequest>, fd: Option<OwnedFd>) {
         match ask {
-            Some(Ask::Stop { since, grace_ms }) => self.stop = Some(Stop::new(since, grace_ms, false)),
-            Some(Ask::Close { grace_ms }) => self.stop = Some(Stop::new(0, grace_ms, true)),
-            Some(Ask::Settled) => {
+            Some(SupervisorRequest::Stop { since, grace_ms }) => self.stop = Some(Stop::new(since, grace_ms, false)),
+            Some(SupervisorRequest::Close { grace_ms }) => self.stop = Some(Stop::new(0, grace_ms, true)),
+            Some(SupervisorRequest::Settled) => {
                 if let Some(stop) = &mut self.stop {
                     stop.settled = true;
                 }
             }
-            Some(Ask::Jobs) => {
+            Some(SupervisorRequest::Jobs) => {
                 let shell = self.shell();
                 let jobs = tree::below(self.own)
                     .into_iter()
                     .filter(|process| !process.zombie && process.pid != self.middle && process.pid != shell)
                     .filter(|process| process.parent == shell || process.parent == self.own)
                     .map(|process| (process.pid, tree::command(process.pid)));
-                tell(&Tell::Jobs(jobs.collect()));
+                tell(&SupervisorReply::Jobs(jobs.collect()));
             }
-            Some(Ask::Adopt) => self.adopted.extend(fd),
+            Some(SupervisorRequest::Adopt) => self.adopted.extend(fd),
             // A record of another version: no other reaction would be safe.
             None => self.stop = Some(Stop::new(0, 0, true)),
         }
@@ -363,7 +363,7 @@ impl Supervisor {
             }
         }
         if stop.settled && targets.is_empty() {
-            tell(&Tell::Clean);
+            tell(&SupervisorReply::Clean);
         } else {
             self.stop = Some(stop);
         }
@@ -429,7 +429,7 @@ fn destroy(own: i32, signals: &OwnedFd) {
     }
 }
 
-struct Reaped {
+struct ReapResult {
     /// True if there are still children.
     left: bool,
     /// True if the watched process was reaped and had been killed by a signal.
@@ -437,15 +437,15 @@ struct Reaped {
 }
 
 /// Reaps dead children.
-fn reap(watched: i32) -> Reaped {
+fn reap(watched: i32) -> ReapResult {
     let mut killed = false;
     loop {
         let mut status = 0;
         // SAFETY: the status is ours.
         match unsafe { libc::waitpid(-1, &mut status, libc::WNOHANG) } {
-            0 => return Reaped { left: true, killed },
+            0 => return ReapResult { left: true, killed },
             -1 if last_errno() == libc::EINTR => {}
-            -1 => return Reaped { left: false, killed },
+            -1 => return ReapResult { left: false, killed },
             pid => killed |= pid == watched && libc::WIFSIGNALED(status),
         }
     }
@@ -514,7 +514,7 @@ fn receive(record: &mut [u8]) -> Option<(usize, Option<OwnedFd>)> {
     }
 }
 
-fn tell(tell: &Tell) {
+fn tell(tell: &SupervisorReply) {
     let record = tell.encode();
     debug_assert!(record.len() <= MOST);
     send(&record);

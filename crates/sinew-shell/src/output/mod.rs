@@ -17,7 +17,7 @@ pub use merger::{MERGE_BYTES, MERGE_INTERVAL, Merger};
 #[cfg(unix)]
 pub(crate) use pump::timespec;
 #[cfg(unix)]
-pub use pump::{Ending, PumpEnd, pump};
+pub use pump::{PumpControl, PumpEnd, pump};
 pub use sink::{OutputDump, OutputSink, SinkOptions, TAIL_BYTES};
 pub use streams::{Chunk, ChunkData, Encoding, Source, StreamMerger};
 pub(crate) use waker::Waker;

@@ -20,16 +20,16 @@ const STOP_BYTES: usize = 2 * 1024 * 1024;
 pub enum PumpEnd {
     /// The other end was closed.
     Eof,
-    /// [`Ending::drain`] was called and the stream was silent, or the drain time had passed.
+    /// [`PumpControl::drain`] was called and the stream was silent, or the drain time had passed.
     Drained,
-    /// [`Ending::stop`] was called.
+    /// [`PumpControl::stop`] was called.
     Stopped,
     /// The callback returned `Break`.
     Broken,
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Wish {
+enum PumpMode {
     Read,
     Drain { idle: Duration, until: Instant },
     Stop,
@@ -37,36 +37,36 @@ enum Wish {
 
 /// A handle that ends a [`pump`] from any thread. Clones share it.
 #[derive(Debug, Clone)]
-pub struct Ending {
-    shared: Arc<(Mutex<Wish>, Waker)>,
+pub struct PumpControl {
+    shared: Arc<(Mutex<PumpMode>, Waker)>,
 }
 
-impl Ending {
+impl PumpControl {
     /// Creates a handle; the pump reads until the end of the stream.
     ///
     /// # Errors
     /// Returns an error if the process has no free descriptors.
-    pub fn new() -> io::Result<Ending> {
-        Ok(Ending { shared: Arc::new((Mutex::new(Wish::Read), Waker::new()?)) })
+    pub fn new() -> io::Result<PumpControl> {
+        Ok(PumpControl { shared: Arc::new((Mutex::new(PumpMode::Read), Waker::new()?)) })
     }
 
     /// Starts to drain after the end of the command: reads until the stream is silent for `idle` or `most` has passed,
     /// see [`super::DRAIN_IDLE`] and [`super::DRAIN_MOST`].
     pub fn drain(&self, idle: Duration, most: Duration) {
         let mut wish = self.wish();
-        if matches!(*wish, Wish::Read) {
-            *wish = Wish::Drain { idle, until: Instant::now() + most };
+        if matches!(*wish, PumpMode::Read) {
+            *wish = PumpMode::Drain { idle, until: Instant::now() + most };
             self.shared.1.wake();
         }
     }
 
     /// Reads the available data and returns.
     pub fn stop(&self) {
-        *self.wish() = Wish::Stop;
+        *self.wish() = PumpMode::Stop;
         self.shared.1.wake();
     }
 
-    fn wish(&self) -> MutexGuard<'_, Wish> {
+    fn wish(&self) -> MutexGuard<'_, PumpMode> {
         self.shared.0.lock()
     }
 }
@@ -81,7 +81,7 @@ impl Ending {
 /// Returns an error if the system cannot read. Everything read before has been delivered.
 pub fn pump(
     source: impl AsFd,
-    ending: &Ending,
+    ending: &PumpControl,
     mut on_chunk: impl FnMut(String) -> ControlFlow<()>,
 ) -> io::Result<PumpEnd> {
     let mut merger = Merger::default();
@@ -98,7 +98,7 @@ pub fn pump(
 
 fn carry(
     source: &impl AsFd,
-    ending: &Ending,
+    ending: &PumpControl,
     merger: &mut Merger,
     on_chunk: &mut impl FnMut(String) -> ControlFlow<()>,
 ) -> io::Result<PumpEnd> {
@@ -114,9 +114,9 @@ fn carry(
         }
         let wish = *ending.wish();
         let limit = match wish {
-            Wish::Read => None,
-            Wish::Stop => Some(now),
-            Wish::Drain { idle, until } => Some((heard + idle).min(until)),
+            PumpMode::Read => None,
+            PumpMode::Stop => Some(now),
+            PumpMode::Drain { idle, until } => Some((heard + idle).min(until)),
         };
         let wait = [limit, merger.due(now)].into_iter().flatten().min();
         let readable = ready(source, &ending.shared.1, wait)?;
@@ -127,7 +127,7 @@ fn carry(
                 Ok(count) => {
                     merger.push(&buffer[..count]);
                     heard = Instant::now();
-                    if matches!(wish, Wish::Stop) {
+                    if matches!(wish, PumpMode::Stop) {
                         stop_left = stop_left.saturating_sub(count);
                     }
                 }
@@ -136,14 +136,14 @@ fn carry(
             }
         }
         match wish {
-            Wish::Stop if !readable || stop_left == 0 => return Ok(PumpEnd::Stopped),
-            Wish::Drain { idle, until } => {
+            PumpMode::Stop if !readable || stop_left == 0 => return Ok(PumpEnd::Stopped),
+            PumpMode::Drain { idle, until } => {
                 let now = Instant::now();
                 if now >= until || (!readable && now >= heard + idle) {
                     return Ok(PumpEnd::Drained);
                 }
             }
-            Wish::Read | Wish::Stop => {}
+            PumpMode::Read | PumpMode::Stop => {}
         }
     }
 }
@@ -188,7 +188,7 @@ mod tests {
         });
         let (mut chunks, mut bytes) = (0, 0);
         let started = Instant::now();
-        let end = pump(&reader, &Ending::new().unwrap(), |text| {
+        let end = pump(&reader, &PumpControl::new().unwrap(), |text| {
             chunks += 1;
             bytes += text.len();
             ControlFlow::Continue(())
@@ -220,7 +220,7 @@ mod tests {
             count
         });
         let mut bytes = 0;
-        let end = pump(&reader, &Ending::new().unwrap(), |text| {
+        let end = pump(&reader, &PumpControl::new().unwrap(), |text| {
             if bytes == 0 {
                 blocked.send(()).unwrap();
                 is_full.recv().unwrap();
@@ -234,7 +234,7 @@ mod tests {
     #[test]
     fn a_drain_ends_while_another_process_has_the_pipe_open() {
         let (reader, mut writer) = pipe();
-        let ending = Ending::new().unwrap();
+        let ending = PumpControl::new().unwrap();
         writer.write_all(b"last words").unwrap();
         ending.drain(Duration::from_millis(20), Duration::from_secs(60));
         let mut text = String::new();
@@ -249,7 +249,7 @@ mod tests {
     #[test]
     fn a_drain_ends_while_another_process_keeps_writing() {
         let (reader, mut writer) = pipe();
-        let ending = Ending::new().unwrap();
+        let ending = PumpControl::new().unwrap();
         let writing = std::thread::spawn(move || while writer.write_all(b"more\n").is_ok() {});
         let ender = ending.clone();
         let mut first = true;
@@ -267,7 +267,7 @@ mod tests {
     #[test]
     fn a_stop_reads_everything_written_before_it() {
         let (reader, mut writer) = pipe();
-        let ending = Ending::new().unwrap();
+        let ending = PumpControl::new().unwrap();
         writer.write_all(&[b'x'; 60_000]).unwrap();
         ending.stop();
         let mut bytes = 0;
@@ -283,7 +283,7 @@ mod tests {
         let (reader, mut writer) = pipe();
         writer.write_all(b"a").unwrap();
         let mut calls = 0;
-        let end = pump(&reader, &Ending::new().unwrap(), |_| {
+        let end = pump(&reader, &PumpControl::new().unwrap(), |_| {
             calls += 1;
             writer.write_all(b"b").unwrap();
             ControlFlow::Break(())

@@ -17,7 +17,7 @@ type Killer = Box<dyn Fn() + Send>;
 /// Sets the size of the terminal.
 type Resizer = Box<dyn Fn((u16, u16)) + Send>;
 
-pub(super) struct Live {
+pub(super) struct LivePty {
     pub(super) wake: Waker,
     inner: Mutex<Inner>,
     // Notified once the program was started or failed to start.
@@ -47,8 +47,8 @@ struct Inner {
     resizer: Option<Resizer>,
 }
 
-impl Live {
-    pub(super) fn new(size: (u16, u16)) -> Result<Arc<Live>> {
+impl LivePty {
+    pub(super) fn new(size: (u16, u16)) -> Result<Arc<LivePty>> {
         let wake = Waker::new().map_err(|error| Error::io("failed to start the PTY session", &error))?;
         let inner = Inner {
             queue: VecDeque::new(),
@@ -60,7 +60,7 @@ impl Live {
             killer: None,
             resizer: None,
         };
-        Ok(Arc::new(Live { wake, inner: Mutex::new(inner), settled: Condvar::new() }))
+        Ok(Arc::new(LivePty { wake, inner: Mutex::new(inner), settled: Condvar::new() }))
     }
 
     pub(super) fn write(&self, data: &[u8]) -> Result<()> {

@@ -27,7 +27,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use sinew_base::{CancelToken, Error, ErrorCode, Result};
 
-use live::Live;
+use live::LivePty;
 pub use live::{INPUT_LIMIT, Terminal};
 pub use options::{PtyEnd, PtyOptions, clamped};
 
@@ -37,7 +37,7 @@ use crate::output::Chunk;
 enum State {
     #[default]
     New,
-    Running(Arc<Live>),
+    Running(Arc<LivePty>),
     Over,
 }
 
@@ -91,7 +91,7 @@ impl PtySession {
             if matches!(*state, State::Running(_)) {
                 return Err(Error::new(ErrorCode::InvalidState, "PTY session already running"));
             }
-            let live = Live::new(clamped(options.cols, options.rows))?;
+            let live = LivePty::new(clamped(options.cols, options.rows))?;
             *state = State::Running(Arc::clone(&live));
             live
         };
@@ -204,7 +204,7 @@ impl PtySession {
         self.running().map_or(0, |live| live.pending())
     }
 
-    fn running(&self) -> Result<Arc<Live>> {
+    fn running(&self) -> Result<Arc<LivePty>> {
         match &*self.state.lock() {
             State::Running(live) => Ok(Arc::clone(live)),
             State::New | State::Over => Err(not_running()),

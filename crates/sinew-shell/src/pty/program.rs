@@ -48,16 +48,16 @@ struct Exit {
 }
 
 /// A change of a program's state.
-pub(super) enum News {
+pub(super) enum ProgramEvent {
     /// It was started with this process id.
     #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "only a supervisor reports it"))]
     Started(u32),
     /// It has ended.
-    Ended(Ended),
+    Ended(ProgramEnd),
 }
 
 /// How a program ended.
-pub(super) enum Ended {
+pub(super) enum ProgramEnd {
     /// By itself, or by a signal.
     Status(ExitStatus),
     /// Its supervisor was killed.
@@ -134,11 +134,11 @@ impl Program {
     }
 
     /// Returns a change of the program's state; `None` if there is none. Does not wait.
-    pub(super) fn next(&self) -> Option<News> {
+    pub(super) fn next(&self) -> Option<ProgramEvent> {
         match &self.kind {
             Kind::Alone { exit } => {
                 let status = (*exit.status.lock())?;
-                Some(News::Ended(Ended::Status(status)))
+                Some(ProgramEvent::Ended(ProgramEnd::Status(status)))
             }
             #[cfg(target_os = "linux")]
             Kind::Supervised { socket, .. } => told(socket),
@@ -195,7 +195,9 @@ impl Program {
             #[cfg(target_os = "linux")]
             Kind::Supervised { supervisor, socket, entry } => {
                 let end = std::time::Instant::now() + PATIENCE;
-                while super::run::readable(&socket, end) && !matches!(told(&socket), Some(News::Ended(Ended::Lost))) {}
+                while super::run::readable(&socket, end)
+                    && !matches!(told(&socket), Some(ProgramEvent::Ended(ProgramEnd::Lost)))
+                {}
                 if std::time::Instant::now() >= end {
                     // It was stopped so that it does nothing else.
                     kill_tree(supervisor.cast_unsigned(), libc::SIGKILL);
@@ -272,26 +274,26 @@ fn supervised(options: &PtyOptions, line: &[String], supervisor: &Path, slave: &
 
 /// Reads what the supervisor reported; `None` if there is nothing.
 #[cfg(target_os = "linux")]
-fn told(socket: &OwnedFd) -> Option<News> {
-    use crate::wire::Tell;
+fn told(socket: &OwnedFd) -> Option<ProgramEvent> {
+    use crate::wire::SupervisorReply;
     let mut record = vec![0u8; crate::wire::MOST];
     loop {
         match rustix::io::read(socket, &mut record) {
-            Ok(0) => return Some(News::Ended(Ended::Lost)),
-            Ok(count) => match Tell::decode(&record[..count]) {
-                Some(Tell::Started { pid }) => return Some(News::Started(pid.cast_unsigned())),
-                Some(Tell::Exited { status }) => {
-                    return Some(News::Ended(Ended::Status(ExitStatus::from_raw(status))));
+            Ok(0) => return Some(ProgramEvent::Ended(ProgramEnd::Lost)),
+            Ok(count) => match SupervisorReply::decode(&record[..count]) {
+                Some(SupervisorReply::Started { pid }) => return Some(ProgramEvent::Started(pid.cast_unsigned())),
+                Some(SupervisorReply::Exited { status }) => {
+                    return Some(ProgramEvent::Ended(ProgramEnd::Status(ExitStatus::from_raw(status))));
                 }
-                Some(Tell::Failed { errno }) => {
-                    return Some(News::Ended(Ended::Failed(io::Error::from_raw_os_error(errno))));
+                Some(SupervisorReply::Failed { errno }) => {
+                    return Some(ProgramEvent::Ended(ProgramEnd::Failed(io::Error::from_raw_os_error(errno))));
                 }
-                Some(Tell::Clean | Tell::Jobs(_) | Tell::Refused(_)) => {}
-                None => return Some(News::Ended(Ended::Lost)),
+                Some(SupervisorReply::Clean | SupervisorReply::Jobs(_) | SupervisorReply::Refused(_)) => {}
+                None => return Some(ProgramEvent::Ended(ProgramEnd::Lost)),
             },
             Err(rustix::io::Errno::INTR) => {}
             Err(rustix::io::Errno::AGAIN) => return None,
-            Err(_) => return Some(News::Ended(Ended::Lost)),
+            Err(_) => return Some(ProgramEvent::Ended(ProgramEnd::Lost)),
         }
     }
 }
@@ -300,5 +302,5 @@ fn told(socket: &OwnedFd) -> Option<News> {
 fn close(socket: &OwnedFd, grace_ms: u32) {
     use rustix::net::{SendFlags, send};
     // A supervisor that is gone has already terminated everything.
-    let _ = send(socket, &crate::wire::Ask::Close { grace_ms }.encode(), SendFlags::NOSIGNAL);
+    let _ = send(socket, &crate::wire::SupervisorRequest::Close { grace_ms }.encode(), SendFlags::NOSIGNAL);
 }

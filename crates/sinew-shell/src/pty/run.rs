@@ -9,8 +9,8 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use sinew_base::{Aborted, CancelToken, Error, ErrorCode, Result};
 
-use super::live::{Live, Terminal};
-use super::program::{Ended, GRACE_MS, News, Program, end_of};
+use super::live::{LivePty, Terminal};
+use super::program::{GRACE_MS, Program, ProgramEnd, ProgramEvent, end_of};
 use super::{PtyEnd, PtyOptions, terminal};
 use crate::output::{Chunk, DRAIN_IDLE, DRAIN_MOST, Source, StreamMerger, timespec};
 
@@ -26,7 +26,7 @@ const SMALL: usize = 2048;
 
 /// Runs one program from its start to its end.
 pub(super) fn run(
-    live: &Arc<Live>,
+    live: &Arc<LivePty>,
     options: &PtyOptions,
     cancel: &CancelToken,
     on_chunk: impl FnMut(Chunk) -> ControlFlow<()>,
@@ -80,7 +80,7 @@ pub(super) fn run(
 }
 
 struct Session<'a, F> {
-    live: &'a Live,
+    live: &'a LivePty,
     cancel: &'a CancelToken,
     on_chunk: F,
     master: OwnedFd,
@@ -107,8 +107,8 @@ struct Session<'a, F> {
 }
 
 impl<F: FnMut(Chunk) -> ControlFlow<()>> Session<'_, F> {
-    fn serve(&mut self, program: &Program) -> Result<Ended> {
-        let mut ended: Option<Ended> = None;
+    fn serve(&mut self, program: &Program) -> Result<ProgramEnd> {
+        let mut ended: Option<ProgramEnd> = None;
         let mut news = true;
         loop {
             self.look_at_wishes(program);
@@ -119,12 +119,12 @@ impl<F: FnMut(Chunk) -> ControlFlow<()>> Session<'_, F> {
                 && !self.paused
                 && (self.closed || now >= since + DRAIN_MOST || now >= heard + DRAIN_IDLE)
             {
-                return Ok(ended.unwrap_or(Ended::Lost));
+                return Ok(ended.unwrap_or(ProgramEnd::Lost));
             }
             if ended.is_none() && news {
                 match program.next() {
-                    Some(News::Started(pid)) => self.set_started(pid),
-                    Some(News::Ended(end)) => ended = Some(end),
+                    Some(ProgramEvent::Started(pid)) => self.set_started(pid),
+                    Some(ProgramEvent::Ended(end)) => ended = Some(end),
                     None => {}
                 }
                 if ended.is_some() {
@@ -278,7 +278,7 @@ impl<F: FnMut(Chunk) -> ControlFlow<()>> Session<'_, F> {
         let _ = self.live.type_with(|bytes| rustix::io::write(&self.master, bytes));
     }
 
-    fn finish(mut self, ended: Ended, options: &PtyOptions) -> Result<PtyEnd> {
+    fn finish(mut self, ended: ProgramEnd, options: &PtyOptions) -> Result<PtyEnd> {
         for chunk in self.merger.finish() {
             if !self.broken && (self.on_chunk)(chunk).is_break() {
                 self.broken = true;
@@ -290,13 +290,13 @@ impl<F: FnMut(Chunk) -> ControlFlow<()>> Session<'_, F> {
             return Ok(stopped(aborted));
         }
         match ended {
-            Ended::Status(status) => Ok(end_of(status)),
-            Ended::Failed(error) => {
+            ProgramEnd::Status(status) => Ok(end_of(status)),
+            ProgramEnd::Failed(error) => {
                 let line = options.command_line();
                 let name = line.first().map_or("", String::as_str);
                 Err(Error::io(format!("start: failed to run {name:?}"), &error))
             }
-            Ended::Lost => Err(Error::new(
+            ProgramEnd::Lost => Err(Error::new(
                 ErrorCode::Io,
                 "PTY session: its supervisor process was killed, and the program with it; start it again",
             )),

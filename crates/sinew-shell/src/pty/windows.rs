@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 use portable_pty::{CommandBuilder, PtySize, native_pty_system};
 use sinew_base::{Aborted, CancelToken, Error, ErrorCode, Result};
 
-use super::live::{Live, Terminal};
+use super::live::{LivePty, Terminal};
 use super::{PtyEnd, PtyOptions};
 use crate::environment;
 use crate::output::{Chunk, Merger};
@@ -19,14 +19,14 @@ use crate::output::{Chunk, Merger};
 // The maximum time for the terminal to close after the program's end. It then reports the end of its output.
 const DRAIN: Duration = Duration::from_secs(5);
 
-enum News {
+enum PtyEvent {
     Read(Vec<u8>),
     Closed,
     Exited(i32),
 }
 
 pub(super) fn run(
-    live: &Arc<Live>,
+    live: &Arc<LivePty>,
     options: &PtyOptions,
     cancel: &CancelToken,
     mut on_chunk: impl FnMut(Chunk) -> ControlFlow<()>,
@@ -78,15 +78,15 @@ pub(super) fn run(
             let mut buffer = vec![0; 64 * 1024];
             while let Ok(count @ 1..) = reader.read(&mut buffer) {
                 // Without a receiver the data is dropped, but a terminal is closed only once all of it was read.
-                let _ = read.send(News::Read(buffer[..count].to_vec()));
+                let _ = read.send(PtyEvent::Read(buffer[..count].to_vec()));
             }
-            let _ = read.send(News::Closed);
+            let _ = read.send(PtyEvent::Closed);
         })
         .map_err(io_failed)?;
     thread("sinew-pty-wait")
         .spawn(move || {
             let code = child.wait().map_or(1, |status| status.exit_code().cast_signed());
-            let _ = waited.send(News::Exited(code));
+            let _ = waited.send(PtyEvent::Exited(code));
         })
         .map_err(io_failed)?;
     let typist = Arc::clone(live);
@@ -122,16 +122,16 @@ pub(super) fn run(
 }
 
 /// Closes the terminal on a separate thread, because that waits until [`serve`] has read all its output.
-fn close(live: &Arc<Live>) {
+fn close(live: &Arc<LivePty>) {
     let live = Arc::clone(live);
     // Without a thread the terminal is closed after the session.
     let _ = std::thread::Builder::new().name("sinew-pty-close".to_string()).spawn(move || live.detach());
 }
 
 fn serve(
-    live: &Arc<Live>,
+    live: &Arc<LivePty>,
     cancel: &CancelToken,
-    news: &mpsc::Receiver<News>,
+    news: &mpsc::Receiver<PtyEvent>,
     on_chunk: &mut impl FnMut(Chunk) -> ControlFlow<()>,
 ) -> PtyEnd {
     let (mut merger, mut stop, mut exit, mut drain) = (Merger::default(), None, None, None);
@@ -155,16 +155,16 @@ fn serve(
         let until = [merger.due(now), deadline, drain].into_iter().flatten().min();
         let wait = until.map_or(Duration::from_secs(3600), |until| until.saturating_duration_since(now));
         match news.recv_timeout(wait) {
-            Ok(News::Read(bytes)) => {
+            Ok(PtyEvent::Read(bytes)) => {
                 merger.push(&bytes);
             }
-            Ok(News::Exited(code)) => {
+            Ok(PtyEvent::Exited(code)) => {
                 exit = Some(code);
                 drain = Some(Instant::now() + DRAIN);
                 close(live);
             }
-            Ok(News::Closed) if exit.is_some() => break,
-            Ok(News::Closed) | Err(mpsc::RecvTimeoutError::Timeout) => {}
+            Ok(PtyEvent::Closed) if exit.is_some() => break,
+            Ok(PtyEvent::Closed) | Err(mpsc::RecvTimeoutError::Timeout) => {}
             Err(mpsc::RecvTimeoutError::Disconnected) => break,
         }
     }

@@ -13,13 +13,13 @@ use std::time::Duration;
 use sinew_base::{Aborted, Error, ErrorCode, Result};
 use sinew_sandbox::{Entry, Refusal, Sandbox};
 
-use super::names::{Named, Names};
+use super::names::{NamedDescriptor, Names};
 use super::traps;
 use crate::one_shot::{PIPE, ended, is_brush, killed, not_started};
 use crate::output::{Chunk, Encoding};
 use crate::output_relay::{OutputRelay, Watch};
 use crate::supervisor::{Link, Start, Supervisor, null, write_at_start};
-use crate::wire::{Ask, Tell};
+use crate::wire::{SupervisorReply, SupervisorRequest};
 use crate::{GRACE, Job, OnChunk, RunOptions, RunResult, ShellOptions, environment, request};
 
 /// The maximum time for the shell to abort a command after all processes of the command are gone; extended on a busy
@@ -42,11 +42,11 @@ pub(super) struct Session {
     link: Link,
     // One byte for each pending request.
     wishes: OwnedFd,
-    request: Named,
+    request: NamedDescriptor,
     reports: OwnedFd,
     // The shell opens these by name: the end of the pipe that it reports to, the one that it waits at (open as long as
     // the session, so that writing to a dead shell never raises SIGPIPE), and its script.
-    _named: [Named; 4],
+    _named: [NamedDescriptor; 4],
     names: Names,
     // The value of `$?` at the start of the next command.
     status: i32,
@@ -123,8 +123,8 @@ impl Session {
     /// Returns true if the shell was running at the last report.
     pub(super) fn is_alive(&mut self) -> bool {
         while let Some(tell) = self.link.pending() {
-            self.gone |= matches!(tell, None | Some(Tell::Exited { .. } | Tell::Failed { .. }));
-            if let (Some(Tell::Refused(refusal)), Some(entry)) = (&tell, &self.entry) {
+            self.gone |= matches!(tell, None | Some(SupervisorReply::Exited { .. } | SupervisorReply::Failed { .. }));
+            if let (Some(SupervisorReply::Refused(refusal)), Some(entry)) = (&tell, &self.entry) {
                 entry.note(refusal.clone());
             }
             if tell.is_none() {
@@ -138,14 +138,16 @@ impl Session {
         if !self.is_alive() {
             return Ok(Vec::new());
         }
-        self.link.ask(Ask::Jobs);
+        self.link.ask(SupervisorRequest::Jobs);
         let mut deadline = self.link.deadline(Duration::from_secs(10));
         while let Some(tell) = self.link.receive_until(&mut deadline)? {
             match tell {
-                Tell::Jobs(jobs) => return Ok(jobs.into_iter().map(|(pid, command)| Job { pid, command }).collect()),
-                Tell::Exited { .. } | Tell::Failed { .. } => self.gone = true,
-                Tell::Refused(refusal) => self.entry.iter().for_each(|entry| entry.note(refusal.clone())),
-                Tell::Clean | Tell::Started { .. } => {}
+                SupervisorReply::Jobs(jobs) => {
+                    return Ok(jobs.into_iter().map(|(pid, command)| Job { pid, command }).collect());
+                }
+                SupervisorReply::Exited { .. } | SupervisorReply::Failed { .. } => self.gone = true,
+                SupervisorReply::Refused(refusal) => self.entry.iter().for_each(|entry| entry.note(refusal.clone())),
+                SupervisorReply::Clean | SupervisorReply::Started { .. } => {}
             }
         }
         if !self.is_alive() {
@@ -185,9 +187,9 @@ impl Session {
             }
             if told {
                 break match self.link.receive()? {
-                    Some(Tell::Exited { status }) => End::Gone(ended(status)),
-                    Some(Tell::Failed { errno }) => return Err(not_started(errno)),
-                    Some(Tell::Refused(refusal)) => {
+                    Some(SupervisorReply::Exited { status }) => End::Gone(ended(status)),
+                    Some(SupervisorReply::Failed { errno }) => return Err(not_started(errno)),
+                    Some(SupervisorReply::Refused(refusal)) => {
                         self.entry.iter().for_each(|entry| entry.note(refusal.clone()));
                         continue;
                     }
@@ -237,7 +239,11 @@ impl Session {
     fn stop(&self, why: Aborted, since: u64, relay: &mut OutputRelay<'_>, report: &mut Report) -> std::io::Result<End> {
         let grace_ms = GRACE.as_millis() as u32;
         // The embedded interpreter cannot abort a command.
-        self.link.ask(if self.brush { Ask::Close { grace_ms } } else { Ask::Stop { since, grace_ms } });
+        self.link.ask(if self.brush {
+            SupervisorRequest::Close { grace_ms }
+        } else {
+            SupervisorRequest::Stop { since, grace_ms }
+        });
         let mut deadline = self.link.deadline(GRACE + LEAVE);
         let (mut back, mut clean) = (false, false);
         let lost = loop {
@@ -250,13 +256,13 @@ impl Session {
             let [reported, told] = relay.step([self.reports.as_fd(), self.link.as_fd()], Some(deadline.until()))?;
             if reported && !back && report.read(&self.reports)? {
                 back = true;
-                self.link.ask(Ask::Settled);
+                self.link.ask(SupervisorRequest::Settled);
             }
             if told {
                 match self.link.receive() {
-                    Ok(Some(Tell::Clean)) => clean = true,
-                    Ok(Some(Tell::Jobs(_))) => {}
-                    Ok(Some(Tell::Refused(refusal))) => {
+                    Ok(Some(SupervisorReply::Clean)) => clean = true,
+                    Ok(Some(SupervisorReply::Jobs(_))) => {}
+                    Ok(Some(SupervisorReply::Refused(refusal))) => {
                         self.entry.iter().for_each(|entry| entry.note(refusal.clone()));
                     }
                     _ if self.brush => break Some("the embedded shell cannot leave a command and was ended"),
@@ -268,7 +274,12 @@ impl Session {
     }
 
     /// Writes the request that `__sinew_begin` reads.
-    fn request(&mut self, run: &RunOptions, output: &Named, input: Option<&Named>) -> std::io::Result<()> {
+    fn request(
+        &mut self,
+        run: &RunOptions,
+        output: &NamedDescriptor,
+        input: Option<&NamedDescriptor>,
+    ) -> std::io::Result<()> {
         let lists = traps::lists_traps(&run.command);
         self.lists_traps |= lists && traps::defines_functions(&run.command);
         let before = traps::before_run(&run.command, &self.handlers, lists || self.lists_traps);
@@ -278,7 +289,7 @@ impl Session {
             text.push(0);
         };
         field(self.status.to_string().as_bytes());
-        field(input.map_or("/dev/null".into(), Named::name).as_bytes());
+        field(input.map_or("/dev/null".into(), NamedDescriptor::name).as_bytes());
         field(output.name().as_bytes());
         field(run.cwd.as_ref().map_or(&[], |cwd| std::os::unix::ffi::OsStrExt::as_bytes(cwd.as_os_str())));
         field(before.as_bytes());

@@ -21,12 +21,12 @@ pub(super) struct Names {
 
 /// An open file or one end of a pipe, which the shell opens by its name.
 #[derive(Debug)]
-pub(super) struct Named {
+pub(super) struct NamedDescriptor {
     pub(super) fd: OwnedFd,
     path: Option<PathBuf>,
 }
 
-impl Named {
+impl NamedDescriptor {
     /// Returns the name.
     pub(super) fn name(&self) -> String {
         match &self.path {
@@ -36,7 +36,7 @@ impl Named {
     }
 }
 
-impl Drop for Named {
+impl Drop for NamedDescriptor {
     fn drop(&mut self) {
         if let Some(path) = &self.path {
             // The directory is deleted with the session; a name that cannot be removed before is harmless.
@@ -60,34 +60,34 @@ impl Names {
     }
 
     /// Creates a file with these bytes.
-    pub(super) fn file(&mut self, bytes: &[u8]) -> io::Result<Named> {
-        let Some(path) = self.path() else { return Ok(Named { fd: memory_file(bytes)?, path: None }) };
+    pub(super) fn file(&mut self, bytes: &[u8]) -> io::Result<NamedDescriptor> {
+        let Some(path) = self.path() else { return Ok(NamedDescriptor { fd: memory_file(bytes)?, path: None }) };
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
         let fd = open(&path, flags, Mode::RUSR | Mode::WUSR)?;
-        let file = Named { fd, path: Some(path) };
+        let file = NamedDescriptor { fd, path: Some(path) };
         write_at_start(&file.fd, bytes)?;
         Ok(file)
     }
 
     /// Creates a pipe with a capacity of `size` bytes that the shell opens for writing; returns the read end and the
     /// named write end.
-    pub(super) fn pipe_from_shell(&mut self, size: usize) -> io::Result<(OwnedFd, Named)> {
+    pub(super) fn pipe_from_shell(&mut self, size: usize) -> io::Result<(OwnedFd, NamedDescriptor)> {
         let Some(path) = self.path() else {
             let (reader, fd) = pipe(size)?;
-            return Ok((reader, Named { fd, path: None }));
+            return Ok((reader, NamedDescriptor { fd, path: None }));
         };
         let (reader, fd) = fifo(&path, size)?;
-        Ok((reader, Named { fd, path: Some(path) }))
+        Ok((reader, NamedDescriptor { fd, path: Some(path) }))
     }
 
     /// Creates a pipe that the shell opens for reading; returns the named read end and the write end.
-    pub(super) fn pipe_to_shell(&mut self, size: usize) -> io::Result<(Named, OwnedFd)> {
+    pub(super) fn pipe_to_shell(&mut self, size: usize) -> io::Result<(NamedDescriptor, OwnedFd)> {
         let Some(path) = self.path() else {
             let (fd, writer) = pipe(size)?;
-            return Ok((Named { fd, path: None }, writer));
+            return Ok((NamedDescriptor { fd, path: None }, writer));
         };
         let (fd, writer) = fifo(&path, size)?;
-        Ok((Named { fd, path: Some(path) }, writer))
+        Ok((NamedDescriptor { fd, path: Some(path) }, writer))
     }
 }
 

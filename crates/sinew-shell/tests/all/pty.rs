@@ -32,19 +32,19 @@ fn both(test: impl Fn(&dyn Fn(&str) -> PtyOptions)) {
 }
 
 /// A running session, and what it has printed so far.
-struct Running {
+struct TestPty {
     session: PtySession,
     chunks: Receiver<String>,
     end: Receiver<Result<PtyEnd>>,
     text: String,
 }
 
-impl Running {
-    fn start(options: PtyOptions) -> Running {
-        Running::with(options, &CancelToken::never())
+impl TestPty {
+    fn start(options: PtyOptions) -> TestPty {
+        TestPty::with(options, &CancelToken::never())
     }
 
-    fn with(options: PtyOptions, cancel: &CancelToken) -> Running {
+    fn with(options: PtyOptions, cancel: &CancelToken) -> TestPty {
         let session = PtySession::new();
         let ((send, chunks), (send_end, end)) = (channel(), channel());
         let on_chunk = move |text| match send.send(text) {
@@ -52,12 +52,12 @@ impl Running {
             Err(_) => ControlFlow::Break(()),
         };
         session.start(options, cancel, on_chunk, move |end| send_end.send(end).unwrap()).unwrap();
-        Running { session, chunks, end, text: String::new() }
+        TestPty { session, chunks, end, text: String::new() }
     }
 
     /// Waits until the output contains `word`, and discards everything up to its end.
     #[track_caller]
-    fn expect(&mut self, word: &str) -> &mut Running {
+    fn expect(&mut self, word: &str) -> &mut TestPty {
         self.before(word);
         self
     }
@@ -85,7 +85,7 @@ impl Running {
         self.expect(mark).before("\r\n").parse().unwrap()
     }
 
-    fn send(&mut self, keys: &str) -> &mut Running {
+    fn send(&mut self, keys: &str) -> &mut TestPty {
         self.session.write(keys.as_bytes()).unwrap();
         self
     }
@@ -127,7 +127,7 @@ fn gone(pid: u32) {
 fn delivers_the_last_bytes_before_the_exit() {
     both(|options| {
         for _ in 0..20 {
-            let mut pty = Running::start(options("printf '%0100000d' 7; printf END; exit 3"));
+            let mut pty = TestPty::start(options("printf '%0100000d' 7; printf END; exit 3"));
             pty.exits(3);
             assert!(pty.text.len() == 100_003 && pty.text.ends_with("07END"), "{} bytes", pty.text.len());
         }
@@ -136,13 +136,13 @@ fn delivers_the_last_bytes_before_the_exit() {
 
 #[test]
 fn the_exit_code_after_a_signal_is_that_of_a_shell() {
-    both(|options| Running::start(options("kill -9 $$")).exits(137));
+    both(|options| TestPty::start(options("kill -9 $$")).exits(137));
 }
 
 #[test]
 fn the_terminal_has_the_requested_size() {
     both(|options| {
-        let mut pty = Running::start(PtyOptions { cols: 83, rows: 31, ..options("tty; stty size; read x; stty size") });
+        let mut pty = TestPty::start(PtyOptions { cols: 83, rows: 31, ..options("tty; stty size; read x; stty size") });
         pty.expect("/dev/pts/").expect("31 83\r\n");
         pty.session.resize(10_000, 0).unwrap();
         pty.send("\n").expect("5 400\r\n");
@@ -154,7 +154,7 @@ fn the_terminal_has_the_requested_size() {
 fn a_resize_signals_the_program() {
     both(|options| {
         let command = "trap 'stty size; exit 0' WINCH; echo ready; while :; do sleep 1000 & wait $!; done";
-        let mut pty = Running::start(options(command));
+        let mut pty = TestPty::start(options(command));
         pty.expect("ready");
         pty.session.resize(100, 50).unwrap();
         pty.expect("50 100");
@@ -165,7 +165,7 @@ fn a_resize_signals_the_program() {
 #[test]
 fn input_and_resizes_right_after_the_start_reach_the_program() {
     both(|options| {
-        let mut pty = Running::start(options("read line; echo \"got:$line\"; stty size"));
+        let mut pty = TestPty::start(options("read line; echo \"got:$line\"; stty size"));
         pty.session.resize(44, 11).unwrap();
         pty.send("early\n").expect("got:early").expect("11 44");
         pty.exits(0);
@@ -175,7 +175,7 @@ fn input_and_resizes_right_after_the_start_reach_the_program() {
 #[test]
 fn the_erase_key_removes_a_complete_character() {
     both(|options| {
-        let mut pty = Running::start(options("read line; printf 'got:%s:' \"$line\""));
+        let mut pty = TestPty::start(options("read line; printf 'got:%s:' \"$line\""));
         pty.send("aé\x7fb\n").expect("got:ab:");
         pty.exits(0);
     });
@@ -186,7 +186,7 @@ fn a_password_prompt_does_not_show_what_is_typed() {
     both(|options| {
         needs("bash");
         let command = "read -s -p 'Password: ' word; echo; echo \"length ${#word}\"";
-        let mut pty = Running::start(PtyOptions { shell: "bash".into(), ..options(command) });
+        let mut pty = TestPty::start(PtyOptions { shell: "bash".into(), ..options(command) });
         // The prompt is printed after the echo is off.
         pty.expect("Password: ").send("hidden!\n");
         let shown = pty.before("length 7");
@@ -201,7 +201,7 @@ fn an_editor_writes_a_file() {
         needs("vim");
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("note.txt");
-        let mut pty = Running::start(PtyOptions { cwd: Some(dir.path().into()), ..options("vim -u NONE -n note.txt") });
+        let mut pty = TestPty::start(PtyOptions { cwd: Some(dir.path().into()), ..options("vim -u NONE -n note.txt") });
         pty.expect("note.txt").send("ihällo 漢字").expect("漢字").send("\x1b:wq\r");
         pty.exits(0);
         assert_eq!(std::fs::read_to_string(file).unwrap(), "hällo 漢字\n");
@@ -212,7 +212,7 @@ fn an_editor_writes_a_file() {
 fn a_pager_scrolls_and_quits() {
     both(|options| {
         needs("less");
-        let mut pty = Running::start(PtyOptions { rows: 10, ..options("seq 1 1000 | sed 's/^/row /' | less") });
+        let mut pty = TestPty::start(PtyOptions { rows: 10, ..options("seq 1 1000 | sed 's/^/row /' | less") });
         pty.expect("row 9").send("G").expect("row 1000").send("q");
         pty.exits(0);
     });
@@ -222,7 +222,7 @@ fn a_pager_scrolls_and_quits() {
 fn a_full_screen_monitor_draws_and_quits() {
     both(|options| {
         needs("top");
-        let mut pty = Running::start(options("top -d 1000"));
+        let mut pty = TestPty::start(options("top -d 1000"));
         pty.expect("PID").send("q");
         pty.exits(0);
     });
@@ -232,7 +232,7 @@ fn a_full_screen_monitor_draws_and_quits() {
 fn an_interpreter_answers_line_by_line() {
     both(|options| {
         needs("python3");
-        let mut pty = Running::start(options("python3 -q -i -c 'import sys; sys.ps1 = \"(ask) \"'"));
+        let mut pty = TestPty::start(options("python3 -q -i -c 'import sys; sys.ps1 = \"(ask) \"'"));
         pty.expect("(ask) ").send("6 * 7\n").expect("42").expect("(ask) ").send("raise SystemExit(9)\n");
         pty.exits(9);
     });
@@ -241,7 +241,7 @@ fn an_interpreter_answers_line_by_line() {
 #[test]
 fn interrupts_reach_the_foreground_program() {
     both(|options| {
-        let mut pty = Running::start(options("trap 'echo caught; exit 4' INT; echo ready; while :; do sleep 1; done"));
+        let mut pty = TestPty::start(options("trap 'echo caught; exit 4' INT; echo ready; while :; do sleep 1; done"));
         pty.expect("ready").send("\x03").expect("caught");
         pty.exits(4);
     });
@@ -270,7 +270,7 @@ const TREE: &str = "trap '' TERM HUP; echo a=$$; setsid sh -c 'echo b=$$; exec s
 #[test]
 fn a_kill_ends_the_whole_tree_while_input_is_blocked() {
     both(|options| {
-        let mut pty = Running::start(options(TREE));
+        let mut pty = TestPty::start(options(TREE));
         let first = pty.number("a=");
         // Two processes print this at the same time, so the order varies.
         pty.expect("=").expect("=");
@@ -290,16 +290,16 @@ fn a_kill_ends_the_whole_tree_while_input_is_blocked() {
 fn distinguishes_a_timeout_from_a_cancellation() {
     both(|options| {
         let short = CancelToken::never().with_timeout(Duration::from_millis(50));
-        assert_eq!(Running::with(options("sleep 1000"), &short).end(), Ok(TIMED_OUT));
+        assert_eq!(TestPty::with(options("sleep 1000"), &short).end(), Ok(TIMED_OUT));
         let (cancel_handle, cancel) = CancelHandle::new();
-        let mut pty = Running::with(options("echo ready; sleep 1000"), &cancel);
+        let mut pty = TestPty::with(options("echo ready; sleep 1000"), &cancel);
         pty.expect("ready");
         cancel_handle.cancel();
         assert_eq!(pty.end(), Ok(CANCELLED));
         // Cancelled before the start, so nothing is run.
         let dir = tempfile::tempdir().unwrap();
         let touch = PtyOptions { cwd: Some(dir.path().into()), ..options("touch here") };
-        assert_eq!(Running::with(touch, &cancel).end(), Ok(CANCELLED));
+        assert_eq!(TestPty::with(touch, &cancel).end(), Ok(CANCELLED));
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
     });
 }
@@ -336,7 +336,7 @@ fn a_callback_that_returns_break_ends_the_program() {
 
 #[test]
 fn input_beyond_the_limit_is_rejected_completely() {
-    let mut pty = Running::start(options("echo ready; exec sleep 1000"));
+    let mut pty = TestPty::start(options("echo ready; exec sleep 1000"));
     pty.expect("ready");
     pty.session.write(&vec![b'x'; INPUT_LIMIT]).unwrap();
     let before = pty.session.pending_bytes();
@@ -354,7 +354,7 @@ fn a_session_reports_whether_it_is_running() {
     assert_eq!(session.write(b"x").unwrap_err().message(), idle);
     assert_eq!(session.resize(80, 24).unwrap_err().message(), idle);
     assert_eq!(session.kill().unwrap_err().message(), idle);
-    let mut pty = Running::start(options("read x"));
+    let mut pty = TestPty::start(options("read x"));
     let again = pty.session.start(options("true"), &CancelToken::never(), |_| ControlFlow::Continue(()), drop);
     assert_eq!(again.unwrap_err().message(), "PTY session already running");
     pty.send("\n").exits(0);
@@ -370,7 +370,7 @@ fn a_session_reports_whether_it_is_running() {
 fn a_failed_start_names_the_program() {
     both(|options| {
         let check = |options: PtyOptions, code: ErrorCode, word: &str| {
-            let error = Running::start(options).end().unwrap_err();
+            let error = TestPty::start(options).end().unwrap_err();
             assert_eq!(error.code(), code, "{error}");
             assert!(error.message().contains(word), "{error}");
         };
@@ -384,7 +384,7 @@ fn a_failed_start_names_the_program() {
 #[test]
 fn a_program_that_kills_its_parent_ends_only_the_session() {
     // Without the supervisor, the parent would be this test.
-    let mut pty = Running::start(supervised("echo p=$$; kill -9 $PPID; sleep 1000"));
+    let mut pty = TestPty::start(supervised("echo p=$$; kill -9 $PPID; sleep 1000"));
     let pid = pty.number("p=");
     let end = pty.end();
     assert!(end.is_err(), "{end:?}");
@@ -395,7 +395,7 @@ fn a_program_that_kills_its_parent_ends_only_the_session() {
 fn background_processes_end_with_their_program() {
     let dir = tempfile::tempdir().unwrap();
     let command = "mkfifo up; (setsid sh -c 'echo b=$$; echo > up; exec sleep 1000' &) ; read x < up";
-    let mut pty = Running::start(PtyOptions { cwd: Some(dir.path().into()), ..supervised(command) });
+    let mut pty = TestPty::start(PtyOptions { cwd: Some(dir.path().into()), ..supervised(command) });
     let pid = pty.number("b=");
     pty.exits(0);
     assert!(Process::from_pid(pid).is_none());
@@ -404,7 +404,7 @@ fn background_processes_end_with_their_program() {
 #[test]
 fn invalid_utf8_becomes_replacement_characters() {
     both(|options| {
-        let mut pty = Running::start(options("printf 'a\\377\\346\\274b'; printf '\\346'; printf '\\274\\242'"));
+        let mut pty = TestPty::start(options("printf 'a\\377\\346\\274b'; printf '\\346'; printf '\\274\\242'"));
         pty.exits(0);
         assert_eq!(pty.text, "a\u{FFFD}\u{FFFD}b漢");
     });

@@ -7,7 +7,7 @@ use icu_normalizer::{
 };
 use serde::Deserialize;
 
-use super::find::{Found, closest, find};
+use super::find::{Replacements, closest, find};
 use super::view::Stage;
 use crate::notebook::Notebook;
 use crate::text_form::{TextForm, with_line_ends};
@@ -114,7 +114,7 @@ pub(super) fn replaced(name: &str, file: &[u8], edits: &[Change], fuzzy: bool) -
         let clean = |text: &str| text.strip_prefix('\u{feff}').unwrap_or(text).replace("\r\n", "\n");
         let (old, new) = (clean(&edit.old_text), clean(&edit.new_text));
         let found = find_edit(&file[bom..], &old, &new, edit.replace_all, fuzzy, &mut notes);
-        let Some(Found { stage, places: found }) = found else {
+        let Some(Replacements { stage, places: found }) = found else {
             let mut text =
                 format!("{which}Could not find the text in {name}. It must match exactly, including white space.");
             if let Some((_, region)) = closest(&file[bom..], &old) {
@@ -167,7 +167,14 @@ fn put(file: &[u8], places: Places, stages: Vec<Stage>, notes: Vec<String>) -> (
     (EditedFile { old: file.to_vec(), bytes: Vec::new(), new: content, stages, occurrences, notes }, places)
 }
 
-fn find_edit(file: &[u8], old: &str, new: &str, all: bool, fuzzy: bool, notes: &mut Vec<String>) -> Option<Found> {
+fn find_edit(
+    file: &[u8],
+    old: &str,
+    new: &str,
+    all: bool,
+    fuzzy: bool,
+    notes: &mut Vec<String>,
+) -> Option<Replacements> {
     if let Some(found) = find(file, old, new, false, all) {
         return Some(found);
     }

@@ -6,7 +6,7 @@ use super::view::{Stage, View, indent};
 
 /// Positions in a file and their replacements.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Found {
+pub(super) struct Replacements {
     pub(super) stage: Stage,
     /// Sorted and not overlapping, each with its replacement, with `\n` line ends.
     pub(super) places: Vec<(usize, usize, String)>,
@@ -14,7 +14,7 @@ pub(super) struct Found {
 
 /// Returns the positions of `old` in `file`, found by the first stage that has any; `None` if no stage does. Runs in
 /// time linear in both. `all` requests all positions and disables the stage that ignores indentation.
-pub(super) fn find(file: &[u8], old: &str, new: &str, fuzzy: bool, all: bool) -> Option<Found> {
+pub(super) fn find(file: &[u8], old: &str, new: &str, fuzzy: bool, all: bool) -> Option<Replacements> {
     let stages = [Stage::Exact, Stage::TrailingSpace, Stage::Typography];
     let stages = if fuzzy { &stages[..] } else { &stages[..1] };
     for &stage in stages {
@@ -36,7 +36,7 @@ pub(super) fn find(file: &[u8], old: &str, new: &str, fuzzy: bool, all: bool) ->
             .map(|(from, to)| (from, to, new.to_string()))
             .collect();
         if !places.is_empty() {
-            return Some(Found { stage, places });
+            return Some(Replacements { stage, places });
         }
     }
     (fuzzy && !all).then(|| shifted(file, old, new)).flatten()
@@ -46,7 +46,7 @@ pub(super) fn find(file: &[u8], old: &str, new: &str, fuzzy: bool, all: bool) ->
 const CANDIDATES: usize = 1_000;
 
 /// Finds complete lines with a different indentation.
-fn shifted(file: &[u8], old: &str, new: &str) -> Option<Found> {
+fn shifted(file: &[u8], old: &str, new: &str) -> Option<Replacements> {
     let view = View::new(file, Stage::Indentation);
     let wanted = View::new(old.trim_end_matches('\n').as_bytes(), Stage::Indentation).bytes;
     if wanted.iter().all(u8::is_ascii_whitespace) {
@@ -82,7 +82,7 @@ fn shifted(file: &[u8], old: &str, new: &str) -> Option<Found> {
             places.push((from, to, apply(&shift, new)));
         }
     }
-    (!places.is_empty()).then_some(Found { stage: Stage::Indentation, places })
+    (!places.is_empty()).then_some(Replacements { stage: Stage::Indentation, places })
 }
 
 /// The indentation to add to each line, or to remove from it.

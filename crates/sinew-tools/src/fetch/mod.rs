@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
-use sinew_llm::fetch::{FetchOptions, Fetched, get};
+use sinew_llm::fetch::{FetchOptions, FetchedPage, get};
 use sinew_session::files::size_text;
 
 use super::spec::{Outcome, PLAIN, Run, Spec};
@@ -96,7 +96,7 @@ async fn run(host: Arc<Host>, mut call: Call) -> Outcome {
     work.await.unwrap_or_else(|lost| Err(ToolError::Failed(format!("fetch \"{url}\": {lost}"))))
 }
 
-async fn load(host: &Host, call: &Call, url: &str, seconds: f64) -> Result<Fetched, ToolError> {
+async fn load(host: &Host, call: &Call, url: &str, seconds: f64) -> Result<FetchedPage, ToolError> {
     let options = FetchOptions { redirects: host.address_checks(SPEC.name, &call.id), ..FetchOptions::default() };
     tokio::select! {
         page = get(&host.http, url, &options) => page.map_err(|error| ToolError::Failed(named(url, error.message))),
@@ -115,8 +115,8 @@ fn named(url: &str, fault: String) -> String {
     }
 }
 
-fn shown(page: &Fetched, arguments: &Arguments, call: &Call) -> Outcome {
-    let Fetched { url, status, content_type, body, truncated } = page;
+fn shown(page: &FetchedPage, arguments: &Arguments, call: &Call) -> Outcome {
+    let FetchedPage { url, status, content_type, body, truncated } = page;
     let mime_type = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     if *status >= 400 {
         let text = charset::decode(&body[..body.len().min(ERROR_BODY)], content_type, false);

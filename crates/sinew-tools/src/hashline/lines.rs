@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::line_patch::{Op, Place};
+use crate::line_patch::{ChangePosition, Op};
 
 /// The content of a file, split into lines. Concatenating them yields the same bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,7 +23,7 @@ pub(super) struct Hunk {
 
 /// The new content, and which of its lines (from 0) the patch added or the model knew before.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Applied {
+pub(super) struct PatchResult {
     pub(super) content: Vec<u8>,
     pub(super) known: Vec<Range<usize>>,
 }
@@ -61,10 +61,10 @@ impl<'a> Lines<'a> {
         let mut hunks = Vec::with_capacity(ops.len());
         for op in ops {
             let (at, last) = match &op.at {
-                Place::Lines(range) => (range.clone(), range.end),
-                Place::Between { at, named } => (*at..*at, *named),
-                Place::Start => (0..0, 0),
-                Place::End => (count..count, 0),
+                ChangePosition::Lines(range) => (range.clone(), range.end),
+                ChangePosition::Between { at, named } => (*at..*at, *named),
+                ChangePosition::Start => (0..0, 0),
+                ChangePosition::End => (count..count, 0),
             };
             if last > count {
                 return Err(format!("Line {last} is beyond the end of {name}: its last line is {count}."));
@@ -86,7 +86,7 @@ impl<'a> Lines<'a> {
 
     /// Applies sorted hunks that do not overlap. Other lines are unchanged byte for byte, and the file keeps its last
     /// line end or its absence. `known` are the lines that the model knows.
-    pub(super) fn apply(&self, hunks: &[Hunk], known: &[Range<usize>]) -> Applied {
+    pub(super) fn apply(&self, hunks: &[Hunk], known: &[Range<usize>]) -> PatchResult {
         let mut out: Vec<(&[u8], bool, bool)> = Vec::with_capacity(self.count());
         let mut at = 0;
         let is_known = |index: usize| {
@@ -117,7 +117,7 @@ impl<'a> Lines<'a> {
                 }
             }
         }
-        Applied { content, known: ranges }
+        PatchResult { content, known: ranges }
     }
 }
 

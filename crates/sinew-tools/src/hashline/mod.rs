@@ -13,7 +13,7 @@ use super::settings::EditMode;
 use super::spec::{Outcome, PLAIN, Run, Spec};
 use super::{Host, HostOptions, arguments, edit, paths, save, truncate};
 use crate::file_change::FileChange;
-use crate::line_patch::{Op, Place, parse};
+use crate::line_patch::{ChangePosition, Op, parse};
 use crate::semantics::Semantics;
 use crate::snapshots;
 use crate::tool::{Call, Concurrency, ToolError, ToolFlags, ToolOutput};
@@ -199,9 +199,9 @@ fn is_other(content: &[u8]) -> bool {
 fn check_shown(name: &str, ops: &[Op], snapshot: &snapshots::Snapshot) -> Result<(), ToolError> {
     for op in ops {
         let lines = match &op.at {
-            Place::Lines(range) => range.clone(),
-            Place::Between { named, .. } => named - 1..*named,
-            Place::Start | Place::End => continue,
+            ChangePosition::Lines(range) => range.clone(),
+            ChangePosition::Between { named, .. } => named - 1..*named,
+            ChangePosition::Start | ChangePosition::End => continue,
         };
         if !snapshot.knows(&lines) {
             let (first, last) = (lines.start + 1, lines.end);
@@ -291,10 +291,10 @@ fn stale(host: &Host, target: &save::Target, name: &str, ops: &[Op]) -> String {
     let marked: Vec<Range<usize>> = ops
         .iter()
         .map(|op| match &op.at {
-            Place::Lines(range) => range.clone(),
-            Place::Between { named, .. } => named - 1..*named,
-            Place::Start => 0..0,
-            Place::End => lines.count()..lines.count(),
+            ChangePosition::Lines(range) => range.clone(),
+            ChangePosition::Between { named, .. } => named - 1..*named,
+            ChangePosition::Start => 0..0,
+            ChangePosition::End => lines.count()..lines.count(),
         })
         .collect();
     let mut shown: Vec<usize> = marked

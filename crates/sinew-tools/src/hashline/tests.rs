@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::lines::{Hunk, Lines, moved};
-use crate::line_patch::{Place, parse};
+use crate::line_patch::{ChangePosition, parse};
 
 #[track_caller]
 fn refused(input: &str, expect: &str) {
@@ -37,8 +37,8 @@ fn small_syntax_slips_are_accepted() {
     let patch = parse(input).unwrap();
     let section = &patch.sections[0];
     assert_eq!((section.path.as_str(), section.tag.as_deref()), ("d/a#b.c", Some("abcdef01")));
-    assert_eq!((&section.ops[0].at, section.ops[0].body.join(",").as_str()), (&Place::Lines(1..3), "x,y,z"));
-    assert_eq!((&section.ops[1].at, section.ops[1].body.as_slice()), (&Place::End, &[String::new()][..]));
+    assert_eq!((&section.ops[0].at, section.ops[0].body.join(",").as_str()), (&ChangePosition::Lines(1..3), "x,y,z"));
+    assert_eq!((&section.ops[1].at, section.ops[1].body.as_slice()), (&ChangePosition::End, &[String::new()][..]));
     assert_eq!(patch.notes, ["Line numbers were taken off the new lines of d/a#b.c"]);
     // Numbers that do not match the position are content.
     let patch = parse("@a#12345678\nreplace 2\n|8080:80").unwrap();

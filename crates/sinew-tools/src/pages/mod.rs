@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
-use sinew_llm::fetch::Fetched;
+use sinew_llm::fetch::FetchedPage;
 use sinew_llm::http::{AddressFilter, HttpClient, HttpConfig};
 
 use crate::options::HostOptions;
@@ -20,17 +20,17 @@ const MOST_KEPT: usize = 16;
 /// Recently fetched pages.
 #[derive(Default)]
 pub(crate) struct Pages {
-    pages: Mutex<VecDeque<(String, Instant, Arc<Fetched>)>>,
+    pages: Mutex<VecDeque<(String, Instant, Arc<FetchedPage>)>>,
 }
 
 impl Pages {
-    pub(crate) fn get(&self, url: &str) -> Option<Arc<Fetched>> {
+    pub(crate) fn get(&self, url: &str) -> Option<Arc<FetchedPage>> {
         let pages = self.pages.lock();
         let page = pages.iter().find(|(other, at, _)| other == url && at.elapsed() < KEPT);
         page.map(|(_, _, page)| Arc::clone(page))
     }
 
-    pub(crate) fn put(&self, url: &str, page: &Arc<Fetched>) {
+    pub(crate) fn put(&self, url: &str, page: &Arc<FetchedPage>) {
         let mut pages = self.pages.lock();
         pages.retain(|(other, at, _)| other != url && at.elapsed() < KEPT);
         pages.push_back((url.to_string(), Instant::now(), Arc::clone(page)));

@@ -6,7 +6,7 @@ use std::io::Read;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use sinew::base::CancelToken;
-use sinew::image::{FitOptions, Fitted, SourceFormat, fit_image, probe};
+use sinew::image::{FitOptions, FitResult, SourceFormat, fit_image, probe};
 use sinew_llm::message::{Block, ImageBlock};
 use sinew_session::files::size_text;
 
@@ -59,7 +59,7 @@ pub fn block(bytes: &[u8], resize: bool, cancel: &CancelToken) -> Result<(String
             return fit_image(bytes, &FitOptions::default(), cancel).map(|fitted| (before, fitted));
         }
         let mime_type = facts.format.mime_type();
-        let fitted = Fitted { data: bytes.to_vec(), mime_type, width: before.0, height: before.1, resized: false };
+        let fitted = FitResult { data: bytes.to_vec(), mime_type, width: before.0, height: before.1, resized: false };
         Ok((before, fitted))
     });
     let ((width, height), fitted) = match made {

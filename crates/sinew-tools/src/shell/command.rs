@@ -43,7 +43,7 @@ pub(crate) struct Command {
     seconds: Option<f64>,
     began: Instant,
     cancel_handle: CancelHandle,
-    live: Mutex<Live>,
+    live: Mutex<LiveState>,
     end: OnceLock<End>,
     over: watch::Sender<bool>,
     bell: OnceLock<Arc<Notify>>,
@@ -51,7 +51,7 @@ pub(crate) struct Command {
 }
 
 /// The state that changes while it runs.
-struct Live {
+struct LiveState {
     /// `None` once the command has ended.
     output: Option<Output>,
     updates: Updates,
@@ -79,7 +79,7 @@ impl Command {
             seconds,
             began: Instant::now(),
             cancel_handle,
-            live: Mutex::new(Live { output: Some(output), updates, reported: None }),
+            live: Mutex::new(LiveState { output: Some(output), updates, reported: None }),
             end: OnceLock::new(),
             over: watch::Sender::new(false),
             bell: OnceLock::new(),
@@ -105,7 +105,7 @@ impl Command {
     /// Receives a chunk of the output, which may be split anywhere.
     pub(crate) fn push(&self, chunk: &str) -> ControlFlow<()> {
         let mut live = self.live();
-        let Live { output: Some(output), updates, reported } = &mut *live else { return ControlFlow::Break(()) };
+        let LiveState { output: Some(output), updates, reported } = &mut *live else { return ControlFlow::Break(()) };
         output.push(chunk);
         if output.total() < SMALL || reported.is_none_or(|last| last.elapsed() >= UPDATE_EVERY) {
             *reported = Some(Instant::now());
@@ -197,7 +197,7 @@ impl Command {
         details
     }
 
-    fn live(&self) -> MutexGuard<'_, Live> {
+    fn live(&self) -> MutexGuard<'_, LiveState> {
         self.live.lock()
     }
 }

@@ -34,11 +34,11 @@ pub(crate) type Turn = OwnedMutexGuard<()>;
 pub(crate) struct SessionShell {
     options: Arc<HostOptions>,
     turn: Arc<tokio::sync::Mutex<()>>,
-    now: Mutex<Now>,
+    now: Mutex<CurrentShell>,
 }
 
 #[derive(Default)]
-struct Now {
+struct CurrentShell {
     shell: Option<Arc<Shell>>,
     folder: Option<PathBuf>,
     /// The state for the next shell; `None` if there was no shell before.
@@ -46,12 +46,12 @@ struct Now {
     /// The sandbox of the next shell.
     confinement: Option<Arc<Confinement>>,
     /// The shell that was in use before [`SessionShell::enter`].
-    aside: Option<Box<Aside>>,
+    aside: Option<Box<SuspendedShell>>,
     closed: bool,
 }
 
 /// A shell that is suspended while the session uses another sandbox.
-struct Aside {
+struct SuspendedShell {
     shell: Option<Arc<Shell>>,
     folder: Option<PathBuf>,
     state: Option<State>,
@@ -139,7 +139,7 @@ impl SessionShell {
         if now.aside.is_none() {
             let (shell, state) = (now.shell.take(), now.state.take());
             let (folder, confinement) = (now.folder.clone(), now.confinement.take());
-            now.aside = Some(Box::new(Aside { shell, folder, state, confinement }));
+            now.aside = Some(Box::new(SuspendedShell { shell, folder, state, confinement }));
         }
         now.confinement = Some(confinement);
     }
@@ -148,7 +148,7 @@ impl SessionShell {
     pub(crate) fn leave(&self) {
         let mut now = self.now();
         let Some(aside) = now.aside.take() else { return };
-        let Aside { shell, folder, state, confinement } = *aside;
+        let SuspendedShell { shell, folder, state, confinement } = *aside;
         let left = std::mem::replace(&mut now.shell, shell);
         (now.folder, now.state, now.confinement) = (folder, state, confinement);
         drop(now);
@@ -170,7 +170,7 @@ impl SessionShell {
         }
     }
 
-    fn now(&self) -> MutexGuard<'_, Now> {
+    fn now(&self) -> MutexGuard<'_, CurrentShell> {
         self.now.lock()
     }
 }

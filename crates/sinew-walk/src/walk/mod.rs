@@ -13,7 +13,7 @@ use parking_lot::Mutex;
 use sinew_base::{Aborted, CancelTicker, CancelToken, Error, ErrorCode, Result};
 use sinew_pool::Pool;
 
-use crate::ends::Ends;
+use crate::end_offsets::EndOffsets;
 use crate::entry::{Scan, bits_of};
 use crate::{Detail, FileType, ScanOptions, Scope, sys};
 pub use ordered::{FileBatch, FolderTask, OrderedWalk, WalkFile, WalkStep, WalkWarnings};
@@ -127,7 +127,7 @@ fn single(options: &ScanOptions) -> Result<Scan> {
     Ok(Scan {
         root: folder.to_path_buf(),
         single_file: true,
-        ends: Ends::from_iter([name.len()]),
+        ends: EndOffsets::from_iter([name.len()]),
         text: name,
         bits: vec![bits_of(FileType::File)],
         details,

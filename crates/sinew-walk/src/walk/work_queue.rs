@@ -39,8 +39,8 @@ impl<T> WorkQueue<T> {
     /// done first. If it fails, all threads stop.
     pub(super) fn work(&self, mut work: impl FnMut(T, &mut Vec<T>) -> Result<(), Aborted>) {
         // Even if this thread panics, the others must not wait for it.
-        struct Leave<'a, T>(&'a WorkQueue<T>);
-        impl<T> Drop for Leave<'_, T> {
+        struct PanicGuard<'a, T>(&'a WorkQueue<T>);
+        impl<T> Drop for PanicGuard<'_, T> {
             fn drop(&mut self) {
                 if std::thread::panicking() {
                     self.0.stop.store(true, Ordering::Relaxed);
@@ -50,7 +50,7 @@ impl<T> WorkQueue<T> {
                 }
             }
         }
-        let _leave = Leave(self);
+        let _leave = PanicGuard(self);
         let mut own: Vec<T> = Vec::new();
         while self.take(&mut own) {
             while let Some(task) = own.pop() {

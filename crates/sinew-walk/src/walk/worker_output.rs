@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use sinew_base::{CancelTicker, CancelToken, Error, Result};
 
-use crate::ends::Ends;
+use crate::end_offsets::EndOffsets;
 use crate::entry::{Scan, bits_of};
 use crate::{Detail, FileType, ScanOptions};
 
@@ -168,7 +168,7 @@ pub(super) fn assemble(
     let mut scan = Scan {
         root: options.root.clone(),
         text: Vec::with_capacity(size),
-        ends: Ends::with_capacity(count),
+        ends: EndOffsets::with_capacity(count),
         bits: Vec::with_capacity(count),
         ..Scan::default()
     };

@@ -14,7 +14,7 @@ use sinew_llm::model::{Model, ThinkingLevel};
 use sinew_llm::provider::{Auth, Provider, Secret};
 use sinew_llm::wire;
 use sinew_session::clock::SystemClock;
-use sinew_session::secrets::{Hiding, Secrets};
+use sinew_session::secrets::{HidingProvider, Secrets};
 use sinew_session::{Session, SessionOptions, Sync};
 use sinew_testkit::provider::{Reply, Server, order};
 use sinew_tools::tool::{Boxed, Call, Tool, ToolError, ToolOutput};
@@ -196,7 +196,7 @@ impl TestEnv {
         let mut provider: Arc<dyn Provider> =
             wire::provider(api, HttpClient::new(HttpConfig::default())).unwrap().into();
         if let Some(secrets) = setup.secrets {
-            provider = Arc::new(Hiding::new(provider, secrets));
+            provider = Arc::new(HidingProvider::new(provider, secrets));
         }
         let mut settings = AgentSettings::default();
         settings.retry.base_delay_ms = 1;

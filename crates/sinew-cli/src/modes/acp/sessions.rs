@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 use sinew_jsonrpc::RpcError;
 use sinew_session::clock::iso;
 use sinew_session::files::private_folder;
-use sinew_session::{Listed, Scope};
+use sinew_session::{Scope, SessionSummary};
 
 use super::session::{ClientFacts, History, Session};
 use super::wire::Wire;
@@ -208,7 +208,7 @@ impl Sessions {
     }
 
     /// Returns a saved session.
-    fn listed(&self, id: &acp::SessionId) -> Result<Listed, RpcError> {
+    fn listed(&self, id: &acp::SessionId) -> Result<SessionSummary, RpcError> {
         let all = sinew_session::list(&self.folders, Scope::All);
         all.into_iter()
             .find(|listed| *listed.id == *id.0)

@@ -7,7 +7,7 @@ use agent_client_protocol_schema::v1 as acp;
 use parking_lot::{Mutex, MutexGuard};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use sinew_jsonrpc::frame::Skipped;
+use sinew_jsonrpc::frame::SkippedMessage;
 use sinew_jsonrpc::{Event, Frame, Id, Limits, LineDecoder, Outcome, Peer, RpcError, message};
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
@@ -23,7 +23,7 @@ const CHUNK: usize = 64 * 1024;
 /// A line of the editor.
 pub(super) enum Line {
     Message(Vec<u8>),
-    TooLarge(Skipped),
+    TooLarge(SkippedMessage),
 }
 
 /// Reads lines on a thread until stdin ends. Only one line is buffered; the others stay in the pipe.

@@ -7,7 +7,7 @@ use serde_json::Value;
 use sinew_llm::credentials::login::login_kind;
 use sinew_llm::model::{Model, ThinkingLevel};
 use sinew_llm::models::ProviderEntry;
-use sinew_session::Listed;
+use sinew_session::SessionSummary;
 use sinew_session::history::Prompt;
 use sinew_tools::Job;
 
@@ -233,9 +233,9 @@ pub(super) fn thinking(control: &Control) -> Entries {
     levels.map(entry).collect()
 }
 
-pub(super) fn sessions(listed: Vec<Listed>, all: bool) -> Entries {
+pub(super) fn sessions(listed: Vec<SessionSummary>, all: bool) -> Entries {
     let now = SystemTime::now();
-    let entry = |session: Listed| {
+    let entry = |session: SessionSummary| {
         let age = age(now.duration_since(session.modified).unwrap_or_default());
         let folder = if all { format!(" · {}", session.cwd) } else { String::new() };
         Entry::new(session.title, format!("{age}{folder}"), Choice::Session(session.path))

@@ -32,12 +32,12 @@ pub(super) fn from_complete(mut message: Value) -> Option<Vec<Value>> {
 /// The state of an answer: maps the server's block numbers to ours, and stores the stop reason.
 #[derive(Default)]
 pub(super) struct Answer {
-    blocks: HashMap<u64, Open>,
+    blocks: HashMap<u64, OpenBlock>,
     stop: Option<StopReason>,
     ended: bool,
 }
 
-struct Open {
+struct OpenBlock {
     index: usize,
     /// Arguments that were sent with the start of a call; `None` otherwise.
     whole: Option<Value>,
@@ -183,7 +183,7 @@ impl Answer {
             // Blocks of tools that the server runs itself.
             _ => return,
         };
-        self.blocks.insert(number, Open { index, whole });
+        self.blocks.insert(number, OpenBlock { index, whole });
     }
 }
 

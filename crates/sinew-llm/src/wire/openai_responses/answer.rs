@@ -11,7 +11,7 @@ use crate::assembly::{Assembly, Kind};
 use crate::error::classify::{self, RequestContext};
 use crate::error::{ErrorInfo, ErrorKind};
 use crate::message::StopReason;
-use crate::provider::{Loading, Request};
+use crate::provider::{Request, ToolLoading};
 
 /// The state of a response: maps the server's items to our blocks.
 #[derive(Default)]
@@ -109,7 +109,7 @@ impl ResponseParser for Answer {
 
 impl Answer {
     pub(super) fn new(request: &Request) -> Answer {
-        let search = request.tools.iter().find(|tool| tool.loading == Loading::Search);
+        let search = request.tools.iter().find(|tool| tool.loading == ToolLoading::Search);
         Answer { search: search.map(|tool| tool.name.clone()), ..Answer::default() }
     }
 

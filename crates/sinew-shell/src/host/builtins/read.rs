@@ -7,14 +7,14 @@ use brush_core::openfiles::OpenFile;
 use brush_core::variables::{ArrayLiteral, ShellValueLiteral};
 use brush_core::{CommandArg, ExecutionContext, ExecutionResult, ShellValue};
 
-use super::super::interpreter::Plain;
-use super::original::{Running, theirs};
+use super::super::interpreter::BrushExtensions;
+use super::original::{BuiltinFuture, theirs};
 
 /// The status of a `read` that timed out.
 const TIMED_OUT: u8 = 142;
 
 /// Makes a variable that cannot be set an error of the command instead of the end of the script; the input is UTF-8.
-pub(super) fn read(context: ExecutionContext<'_, Plain>, args: Vec<CommandArg>) -> Running<'_> {
+pub(super) fn read(context: ExecutionContext<'_, BrushExtensions>, args: Vec<CommandArg>) -> BuiltinFuture<'_> {
     let mut errors = context.stderr();
     let words: Vec<String> = args.iter().skip(1).map(CommandArg::to_string).collect();
     let mut names: Vec<String> =
@@ -70,7 +70,7 @@ struct Limit<'a> {
 }
 
 /// The bytes that a [`Limit`] has read from the input.
-struct Taken {
+struct ReadBytes {
     bytes: Vec<u8>,
     // The count as the original builtin counts it.
     count: usize,
@@ -143,8 +143,8 @@ impl<'a> Limit<'a> {
     }
 
     /// Reads that number of characters, up to the delimiter, the end or the time limit, and nothing beyond.
-    fn take(&self, mut input: OpenFile) -> Taken {
-        let mut taken = Taken { bytes: Vec::new(), count: 0, timed_out: false };
+    fn take(&self, mut input: OpenFile) -> ReadBytes {
+        let mut taken = ReadBytes { bytes: Vec::new(), count: 0, timed_out: false };
         let (mut characters, mut escaped, mut left) = (0, false, 0);
         while characters < self.characters || left > 0 {
             if let Some(until) = self.until {

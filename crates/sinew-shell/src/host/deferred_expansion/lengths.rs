@@ -10,7 +10,7 @@ use std::io::Write;
 use brush_core::{CommandArg, Error, ExecutionContext, ExecutionResult, ShellState, ShellValue, ShellVariable, env};
 use parking_lot::Mutex;
 
-use super::super::interpreter::{Plain, Shell};
+use super::super::interpreter::{BrushExtensions, Shell};
 use super::visit::Context;
 
 /// The array of lengths.
@@ -39,7 +39,7 @@ pub(super) fn install(shell: &mut Shell) {
 
 /// Runs the builtin [`COUNT`].
 pub(in crate::host) fn count(
-    context: &ExecutionContext<'_, Plain>,
+    context: &ExecutionContext<'_, BrushExtensions>,
     args: &[CommandArg],
 ) -> Result<ExecutionResult, Error> {
     let status = match args.get(1).map(CommandArg::to_string).as_deref() {

@@ -12,7 +12,7 @@ use brush_core::parser::ast::{
 use brush_core::{Error, ExecutionContext, ExecutionParameters, ExecutionResult, env, variables::ShellValueLiteral};
 use brush_parser::{Token, tokenize_str};
 
-use super::super::interpreter::{Plain, Shell};
+use super::super::interpreter::{BrushExtensions, Shell};
 
 /// The builtin that runs a menu.
 pub(in crate::host) const SELECT: &str = "__sinew_select";
@@ -71,7 +71,7 @@ pub(super) fn redirect(call: &mut Command, redirections: Vec<CommandPrefixOrSuff
 
 /// Runs the builtin [`SELECT`] with the list that contains the loop.
 pub(in crate::host) async fn run(
-    context: ExecutionContext<'_, Plain>,
+    context: ExecutionContext<'_, BrushExtensions>,
     list: &CompoundList,
 ) -> Result<ExecutionResult, Error> {
     let command = list.0.first().and_then(|item| item.0.first.seq.first());

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use sinew_base::{Aborted, CancelTicker, CancelToken, Error};
 
-use super::kept_names::{KeptName, Step};
+use super::folder_names::{FolderName, Step};
 use super::{TOO_LARGE, Tree, TreeFolder, TreeScan, split};
 use crate::entry::Scan;
 use crate::walk::worker_output::finish_warnings;
@@ -32,7 +32,7 @@ impl ScanKey {
             && (self.hidden == *hidden || !scan.meets_hidden)
     }
 
-    fn shows(&self, name: KeptName<'_>) -> bool {
+    fn shows(&self, name: FolderName<'_>) -> bool {
         (self.hidden || !name.is_hidden())
             && !(self.skip_node_modules && name.is_entered() && name.text == b"node_modules")
     }

@@ -6,7 +6,7 @@
 //! their stamps, and reads only these again.
 
 mod assemble;
-mod kept_names;
+mod folder_names;
 mod update;
 
 use std::collections::{HashMap, HashSet};
@@ -26,7 +26,7 @@ use crate::ignore::{Node, RuleLog};
 use crate::stamp::{Source, Stamp};
 use crate::{Detail, FileType, GlobSet, Scan, ScanOptions, sys};
 use assemble::ScanKey;
-use kept_names::KeptNames;
+use folder_names::FolderNames;
 
 /// The error of a directory whose names are too large for a tree.
 const TOO_LARGE: io::ErrorKind = io::ErrorKind::FileTooLarge;
@@ -141,7 +141,7 @@ pub struct TreeScan {
 
 /// One directory of a tree.
 struct TreeFolder {
-    names: KeptNames,
+    names: FolderNames,
     /// The rules of the parent directories.
     above: Option<Arc<Node>>,
     /// `None` for most directories.

@@ -10,7 +10,7 @@ use sinew_base::{Aborted, CancelTicker, CancelToken, Result};
 use sinew_pool::Pool;
 use smallvec::smallvec;
 
-use super::kept_names::KeptNames;
+use super::folder_names::FolderNames;
 use super::{
     FolderNotes, FolderObserver, FolderPath, Hints, ListedFolder, TOO_LARGE, Tree, TreeFolder, TreeUpdate, below, split,
 };
@@ -134,7 +134,7 @@ impl Tree {
 
     /// Reads everything again.
     fn reopen(&mut self, observer: &dyn FolderObserver, pool: &Pool, cancel: &CancelToken) -> Result<TreeUpdate> {
-        let collecting = Collecting { observer, entered: Mutex::default() };
+        let collecting = WatchCollector { observer, entered: Mutex::default() };
         let exclude = self.reader.exclude.clone();
         let opened = Tree::open_filtered(&self.reader.options, exclude, &collecting, pool, cancel);
         let mut released = collecting.entered.into_inner();
@@ -267,7 +267,7 @@ impl Tree {
         if let Some(folder) = &read.folder {
             observer.listed(&ListedFolder { path: &path, folder, output });
         }
-        let names = KeptNames::new(output);
+        let names = FolderNames::new(output);
         let failure = if names.is_some() { read.failure.map(|(_, cause)| cause) } else { Some(TOO_LARGE.into()) };
         let RuleLog { warnings, sources } = log;
         let sources = sources.unwrap_or_default();
@@ -407,12 +407,12 @@ impl Tree {
 }
 
 /// Collects the watches of a tree that may be discarded; the tree that it would replace may use the same ones.
-struct Collecting<'a> {
+struct WatchCollector<'a> {
     observer: &'a dyn FolderObserver,
     entered: Mutex<Vec<i32>>,
 }
 
-impl FolderObserver for Collecting<'_> {
+impl FolderObserver for WatchCollector<'_> {
     fn enter(&self, folder: BorrowedFd<'_>, stamp: &Stamp) -> Option<i32> {
         let watch = self.observer.enter(folder, stamp);
         self.entered.lock().extend(watch);

@@ -10,8 +10,9 @@ const HELD: usize = 64 << 10;
 /// The maximum length of a match.
 const MOST: usize = 1 << 20;
 
-/// Writes text with [`Secrets`] hidden. Buffers about the last 64 KB until [`Written::finish`]; runs in linear time.
-pub(crate) struct Written<W> {
+/// Writes text with [`Secrets`] hidden. Buffers about the last 64 KB until [`HidingWriter::finish`]; runs in linear
+/// time.
+pub(crate) struct HidingWriter<W> {
     out: W,
     secrets: Arc<Secrets>,
     held: String,
@@ -19,9 +20,9 @@ pub(crate) struct Written<W> {
     due: usize,
 }
 
-impl<W: Write> Written<W> {
-    pub(crate) fn new(out: W, secrets: Arc<Secrets>) -> Written<W> {
-        Written { out, secrets, held: String::new(), due: 2 * HELD }
+impl<W: Write> HidingWriter<W> {
+    pub(crate) fn new(out: W, secrets: Arc<Secrets>) -> HidingWriter<W> {
+        HidingWriter { out, secrets, held: String::new(), due: 2 * HELD }
     }
 
     /// Adds a chunk, which may be split between any two characters.
@@ -59,7 +60,7 @@ mod tests {
     /// Returns the content of a file after `text` was written in chunks of `size` bytes.
     fn written(secrets: &Arc<Secrets>, text: &str, size: usize) -> String {
         let mut file = Vec::new();
-        let mut written = Written::new(&mut file, Arc::clone(secrets));
+        let mut written = HidingWriter::new(&mut file, Arc::clone(secrets));
         let mut rest = text;
         while !rest.is_empty() {
             let (piece, later) = rest.split_at(rest.ceil_char_boundary(size.min(rest.len())));

@@ -2,16 +2,16 @@
 
 /// End offsets in ascending order, each up to 2⁶⁴ bytes.
 #[derive(Debug, Default)]
-pub(crate) struct Ends {
+pub(crate) struct EndOffsets {
     /// The low 32 bits of each offset.
     low: Vec<u32>,
     /// For each 4 GiB of text the index of the first end after it; empty except for very large texts.
     carries: Vec<u32>,
 }
 
-impl Ends {
-    pub(crate) fn with_capacity(count: usize) -> Ends {
-        Ends { low: Vec::with_capacity(count), carries: Vec::new() }
+impl EndOffsets {
+    pub(crate) fn with_capacity(count: usize) -> EndOffsets {
+        EndOffsets { low: Vec::with_capacity(count), carries: Vec::new() }
     }
 
     /// Adds an end that is not less than the last one. The index must be less than 2³², as every row of a scan is.
@@ -44,9 +44,9 @@ impl Ends {
     }
 }
 
-impl FromIterator<usize> for Ends {
-    fn from_iter<I: IntoIterator<Item = usize>>(given: I) -> Ends {
-        let mut ends = Ends::default();
+impl FromIterator<usize> for EndOffsets {
+    fn from_iter<I: IntoIterator<Item = usize>>(given: I) -> EndOffsets {
+        let mut ends = EndOffsets::default();
         given.into_iter().for_each(|end| ends.push(end));
         ends
     }
@@ -60,7 +60,7 @@ mod tests {
     fn stores_ends_beyond_4_gib() {
         let four = 1_usize << 32;
         let given = [0, 7, 7, four - 1, four, four + 5, 4 * four + 1, 4 * four + 1, 5 * four];
-        let ends = Ends::from_iter(given);
+        let ends = EndOffsets::from_iter(given);
         let ranges: Vec<_> = (0..given.len()).map(|index| ends.range(index)).collect();
         let starts = std::iter::once(0).chain(given);
         assert_eq!(ranges, starts.zip(given).map(|(start, end)| start..end).collect::<Vec<_>>());

@@ -73,12 +73,12 @@ pub(crate) fn grep_in(
 /// A file to search.
 struct CandidateFile {
     row: u32,
-    passed: Passed,
+    passed: RuledOutCounts,
 }
 
 /// Files before a searched one that are known to contain no match.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct Passed {
+struct RuledOutCounts {
     texts: u32,
     binaries: u32,
 }
@@ -90,8 +90,8 @@ impl Request<'_> {
         listing: &Listing,
         states: &[RowState],
         cancel: &CancelToken,
-    ) -> Result<(Vec<CandidateFile>, Passed), Aborted> {
-        let (mut files, mut passed) = (Vec::new(), Passed::default());
+    ) -> Result<(Vec<CandidateFile>, RuledOutCounts), Aborted> {
+        let (mut files, mut passed) = (Vec::new(), RuledOutCounts::default());
         let mut ticker = CancelTicker::new(cancel);
         for (entry, state) in listing.entries().iter().zip(states) {
             ticker.step()?;
@@ -117,7 +117,7 @@ struct CandidateFiles<'a> {
     accepted: AcceptedRoot,
     listing: &'a Listing,
     files: Vec<CandidateFile>,
-    after: Passed,
+    after: RuledOutCounts,
     /// The number of warnings that were returned with files.
     returned: Mutex<usize>,
     next: AtomicUsize,
@@ -162,7 +162,7 @@ impl FileSource for CandidateFiles<'_> {
             return Step::Files(CandidateBatch { first, end, warnings: self.warnings_before(self.files[end - 1].row) });
         }
         // The counts after the last file are one more step, returned once.
-        let is_pending = self.after != Passed::default() && first < total + count;
+        let is_pending = self.after != RuledOutCounts::default() && first < total + count;
         match is_pending {
             true => Step::Files(CandidateBatch { first: total, end: total, warnings: WalkWarnings::default() }),
             false => Step::End,

@@ -11,7 +11,7 @@ const BITS: u32 = 5;
 
 /// The names in a directory, in order.
 #[derive(Default, PartialEq, Eq)]
-pub(super) struct KeptNames {
+pub(super) struct FolderNames {
     /// For each name its end offset in the text, above its flag bits, in two bytes if all fit and in four otherwise.
     /// The concatenated names follow.
     packed: Box<[u8]>,
@@ -27,21 +27,21 @@ pub(super) struct KeptNames {
 
 /// A name and its flags.
 #[derive(Clone, Copy)]
-pub(super) struct KeptName<'a> {
+pub(super) struct FolderName<'a> {
     pub(super) text: &'a [u8],
     bits: u8,
 }
 
 /// A step in path order.
 pub(super) enum Step<'a> {
-    Name(KeptName<'a>),
+    Name(FolderName<'a>),
     /// Everything below a directory.
-    Below(KeptName<'a>),
+    Below(FolderName<'a>),
 }
 
-impl KeptNames {
+impl FolderNames {
     /// Copies the names of the only directory read into `output`. `None` if they need 128 MiB.
-    pub(super) fn new(output: &WorkerOutput) -> Option<KeptNames> {
+    pub(super) fn new(output: &WorkerOutput) -> Option<FolderNames> {
         let items = &output.items;
         let length: usize = items.iter().map(|item| item.length as usize).sum();
         if length.max(items.len()) >> (u32::BITS - BITS) > 0 {
@@ -59,7 +59,7 @@ impl KeptNames {
         }
         items.iter().for_each(|item| packed.extend_from_slice(name_of(&output.names, item)));
         let is_flat = items.iter().all(|item| item.child == 0);
-        let names = KeptNames {
+        let names = FolderNames {
             packed: packed.into(),
             count: items.len() as u32,
             head: head as u32,
@@ -71,7 +71,7 @@ impl KeptNames {
     }
 
     /// Returns the names in order.
-    pub(super) fn iter(&self) -> impl Iterator<Item = KeptName<'_>> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = FolderName<'_>> {
         (0..self.len()).map(|at| self.get(at))
     }
 
@@ -99,12 +99,12 @@ impl KeptNames {
         self.count as usize
     }
 
-    fn get(&self, at: usize) -> KeptName<'_> {
+    fn get(&self, at: usize) -> FolderName<'_> {
         let start = at.checked_sub(1).map_or(0, |before| self.word(before) >> BITS);
         let word = self.word(at);
         let text = &self.packed[self.head as usize..];
         let bits = (word & ((1 << BITS) - 1)) as u8;
-        KeptName { text: &text[start as usize..(word >> BITS) as usize], bits }
+        FolderName { text: &text[start as usize..(word >> BITS) as usize], bits }
     }
 
     /// Returns the end offset of a name, above its flag bits.
@@ -118,7 +118,7 @@ impl KeptNames {
     }
 }
 
-impl KeptName<'_> {
+impl FolderName<'_> {
     /// Returns the bits of its entry in a scan.
     pub(super) fn entry_bits(self) -> u8 {
         self.bits & (TYPE | IGNORED)
@@ -152,9 +152,9 @@ mod tests {
             let given = [b"a".to_vec(), b"bcd".to_vec(), b"e".repeat(longest), b"last".to_vec()];
             let mut output = WorkerOutput::default();
             given.iter().for_each(|name| output.push(name, FileType::File));
-            let kept = KeptNames::new(&output).unwrap();
+            let kept = FolderNames::new(&output).unwrap();
             assert!(kept.iter().map(|name| name.text).eq(&given), "{longest}");
-            assert!(kept.iter().all(KeptName::is_file), "{longest}");
+            assert!(kept.iter().all(FolderName::is_file), "{longest}");
         }
     }
 }

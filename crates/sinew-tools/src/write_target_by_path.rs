@@ -8,17 +8,17 @@ use std::path::{Component, Path, PathBuf};
 use crate::windows_name;
 
 /// A file in a directory.
-pub(super) struct Place {
+pub(super) struct WriteTarget {
     path: PathBuf,
 }
 
-impl Place {
+impl WriteTarget {
     /// Returns the file that `path` names; links are followed, including the last one.
     ///
     /// # Errors
     /// Returns the system's error, and `InvalidInput` if the path is not that of a file or contains a name that Windows
     /// reserves.
-    pub(super) fn open(path: &Path) -> io::Result<Place> {
+    pub(super) fn open(path: &Path) -> io::Result<WriteTarget> {
         let path = path.to_path_buf();
         // The real path is a verbatim one, which allows the system to create files with any name.
         let mut given = path.components().filter_map(|part| match part {
@@ -32,7 +32,9 @@ impl Place {
         let mut at = path.as_path();
         loop {
             match fs::canonicalize(at) {
-                Ok(real) => return Ok(Place { path: names.iter().rev().fold(real, |path, name| path.join(name)) }),
+                Ok(real) => {
+                    return Ok(WriteTarget { path: names.iter().rev().fold(real, |path, name| path.join(name)) });
+                }
                 Err(error) => {
                     let (Some(name), Some(parent)) = (at.file_name(), at.parent()) else { return Err(error) };
                     names.push(name.to_os_string());
@@ -95,7 +97,7 @@ impl Place {
 
 /// A new file that either replaces another one or is removed.
 pub(super) struct NewFile<'a> {
-    place: &'a Place,
+    place: &'a WriteTarget,
     pub(super) file: File,
     part: tempfile::NamedTempFile,
 }

@@ -15,7 +15,7 @@ const MAX_LINKS: usize = 40;
 const TRIES: usize = 16;
 
 /// A name in an open directory.
-pub(super) struct Place {
+pub(super) struct WriteTarget {
     folder: File,
     /// Missing directories between the open one and the file.
     missing: Vec<OsString>,
@@ -24,12 +24,12 @@ pub(super) struct Place {
     path: PathBuf,
 }
 
-impl Place {
+impl WriteTarget {
     /// Opens the directory of the file that `path` names; links are followed, including the last one.
     ///
     /// # Errors
     /// Returns the system's error, and `InvalidInput` if the path is not that of a file or has too many links.
-    pub(super) fn open(path: &Path) -> io::Result<Place> {
+    pub(super) fn open(path: &Path) -> io::Result<WriteTarget> {
         let mut path = path.to_path_buf();
         for _ in 0..MAX_LINKS {
             let none = || io::Error::new(ErrorKind::IsADirectory, "it is a directory");
@@ -47,7 +47,7 @@ impl Place {
                 continue;
             }
             let path = missing.iter().fold(real, |path, part| path.join(part)).join(&name);
-            return Ok(Place { folder, missing, name, path });
+            return Ok(WriteTarget { folder, missing, name, path });
         }
         Err(io::Error::new(ErrorKind::InvalidInput, "too many links"))
     }
@@ -142,7 +142,7 @@ impl Place {
 
 /// A new file that either replaces another one or is removed.
 pub(super) struct NewFile<'a> {
-    place: &'a Place,
+    place: &'a WriteTarget,
     name: OsString,
     pub(super) file: File,
     kept: bool,
