@@ -2,7 +2,7 @@
 
 use napi_derive::napi;
 use sinew::base::{Error, Result};
-use sinew::sandbox::{Mode, Network, Policy, Promise, Protect, Surroundings};
+use sinew::sandbox::{CallerEnvironment, Mode, Network, Policy, Promise, Protect};
 
 /// A policy, and the parts of the environment that it refers to.
 #[napi(object)]
@@ -28,7 +28,7 @@ pub(crate) struct SandboxSetup {
 }
 
 impl SandboxSetup {
-    pub(crate) fn into_core(self) -> Result<(Policy, Surroundings)> {
+    pub(crate) fn into_core(self) -> Result<(Policy, CallerEnvironment)> {
         let SandboxSetup {
             mode,
             roots,
@@ -68,7 +68,7 @@ impl SandboxSetup {
             unix_sockets,
             required: required.iter().map(promise).collect::<Result<_>>()?,
         };
-        let surroundings = Surroundings {
+        let surroundings = CallerEnvironment {
             cwd: cwd.into(),
             home: home.map(Into::into),
             temp: temp.map(Into::into),

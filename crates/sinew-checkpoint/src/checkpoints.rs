@@ -24,7 +24,7 @@ use crate::plan::{self, Planner, Span, Steps};
 use crate::restore::Restorer;
 use crate::row::{Content, Gap, Row, compare_paths};
 use crate::scan::{ScanOptions, Scope, scan};
-use crate::stage::Stage;
+use crate::stage::RestoreStage;
 use crate::state::State;
 use crate::store::{Store, now_ms};
 
@@ -542,7 +542,7 @@ impl Checkpoints {
         let failed = |cause: &io::Error| Error::io("restore: failed to prepare", cause);
         let mut journal = Journal::begin(store, redo).map_err(|cause| failed(&cause))?;
         journal.open_directory(&self.directory, b"").map_err(|cause| failed(&cause))?;
-        let stage = Stage::create(store, &self.git, &self.directory, &journal.temporary)
+        let stage = RestoreStage::create(store, &self.git, &self.directory, &journal.temporary)
             .map_err(|errno| failed(&errno.into()))?;
         let restorer = Restorer { root: &self.directory, stage, journal, steps, now };
         let (steps, mut delta) =

@@ -16,13 +16,13 @@ use crate::journal::{Journal, OWNER, set_directory_mode};
 use crate::plan::{PathKey, Step, Steps};
 use crate::row::{Kind, Row, is_within, parent_of};
 use crate::scan::{now, shown};
-use crate::stage::{Stage, builds_directory, cannot, io_words, is_still, words};
+use crate::stage::{RestoreStage, builds_directory, cannot, io_words, is_still, words};
 use crate::state::{Delta, State};
 
 /// A running restore.
 pub(crate) struct Restorer<'a> {
     pub(crate) root: &'a Directory,
-    pub(crate) stage: Stage<'a>,
+    pub(crate) stage: RestoreStage<'a>,
     pub(crate) journal: Journal,
     pub(crate) steps: Steps,
     pub(crate) now: &'a State,
@@ -203,7 +203,8 @@ impl Restorer<'_> {
             // Otherwise it could not be renamed into another directory.
             self.journal.open_directory(self.root, &old.path).map_err(|error| cannot(io_words(&error)))?;
         }
-        let exchange = |stage: &Stage<'_>| renameat_with(&stage.directory, new, parent, name, RenameFlags::EXCHANGE);
+        let exchange =
+            |stage: &RestoreStage<'_>| renameat_with(&stage.directory, new, parent, name, RenameFlags::EXCHANGE);
         match exchange(&self.stage) {
             Ok(()) => fault::point(),
             Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => return self.replace(parent, name, new, old),

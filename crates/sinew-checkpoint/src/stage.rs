@@ -17,7 +17,7 @@ use crate::row::{Content, Kind, Row};
 use crate::store::Store;
 
 /// The temporary directory of a restore, and the sources of contents.
-pub(crate) struct Stage<'a> {
+pub(crate) struct RestoreStage<'a> {
     pub(crate) store: &'a Store,
     pub(crate) git: &'a GitObjects,
     pub(crate) directory: Directory,
@@ -40,7 +40,7 @@ pub(crate) fn words(error: Errno) -> String {
     io_words(&error.into())
 }
 
-impl<'a> Stage<'a> {
+impl<'a> RestoreStage<'a> {
     /// Creates the temporary directory, which only the owner can enter.
     ///
     /// # Errors
@@ -55,7 +55,7 @@ impl<'a> Stage<'a> {
         // The umask may have removed permissions of the owner.
         root.set_mode(name.as_ref(), 0o700)?;
         fault::point();
-        Ok(Stage { store, git, directory: root.open_below(name.as_bytes())?, count: 0 })
+        Ok(RestoreStage { store, git, directory: root.open_below(name.as_bytes())?, count: 0 })
     }
 
     /// Returns an unused name in the temporary directory.

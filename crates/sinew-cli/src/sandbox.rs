@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use sinew::sandbox::{Enforcement, Mode, Network, Policy, Promise, Status, Surroundings};
+use sinew::sandbox::{CallerEnvironment, Enforcement, Mode, Network, Policy, Promise, Status};
 use sinew_permissions::{DeniedFiles, Rules, Verdict};
 use sinew_tools::{Confinement, OUTSIDE_PERMISSION, OutsideSandbox};
 
@@ -25,7 +25,7 @@ pub(crate) struct Limits {
     rules: Policy,
     /// The sandbox of plan mode.
     plan: Arc<Confinement>,
-    surroundings: Surroundings,
+    surroundings: CallerEnvironment,
     /// The verdict of the rules on running a refused command outside of the sandbox.
     outside: Verdict,
 }
@@ -45,7 +45,7 @@ impl Limits {
             Some(SandboxMode::Workspace) => Some(Mode::Workspace),
             Some(SandboxMode::ReadOnly) => Some(Mode::ReadOnly),
         };
-        let surroundings = Surroundings {
+        let surroundings = CallerEnvironment {
             cwd: startup.paths.cwd.clone(),
             home: std::env::home_dir(),
             temp: startup.environment.os("TMPDIR").map(Into::into),
@@ -80,7 +80,7 @@ impl Limits {
             policy.write.extend(artifacts.map(|folder| folder.to_string_lossy().into_owned()));
         }
         policy.deny_write.push(root.to_string_lossy().into_owned());
-        Confinement::new(policy, Surroundings { cwd: cwd.to_path_buf(), ..self.surroundings.clone() })
+        Confinement::new(policy, CallerEnvironment { cwd: cwd.to_path_buf(), ..self.surroundings.clone() })
     }
 
     /// Returns how to proceed after the sandbox refused a command. A rule for `sandbox(off)` has priority over the
@@ -147,7 +147,7 @@ fn unenforced(status: &Status, policy: &Policy, promise: Promise) -> Option<Stri
 }
 
 /// Returns the policy of a mode.
-fn policy(startup: &Startup, denied: &DeniedFiles, surroundings: &Surroundings, mode: Mode) -> Policy {
+fn policy(startup: &Startup, denied: &DeniedFiles, surroundings: &CallerEnvironment, mode: Mode) -> Policy {
     let Startup { paths, settings, .. } = startup;
     let settings = &settings.sandbox;
     let own = |names: &[&str]| -> Vec<String> {
@@ -182,7 +182,7 @@ fn policy(startup: &Startup, denied: &DeniedFiles, surroundings: &Surroundings, 
 }
 
 /// Returns true if a directory is in a directory for temporary files, to which programs may write in every mode.
-fn is_below_temporary(root: &Path, surroundings: &Surroundings) -> bool {
+fn is_below_temporary(root: &Path, surroundings: &CallerEnvironment) -> bool {
     let temps = surroundings.temporary_directories();
     temps.into_iter().any(|temp| root != temp && root.starts_with(temp.canonicalize().unwrap_or(temp)))
 }

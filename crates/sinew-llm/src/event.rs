@@ -245,7 +245,7 @@ fn message_json(message: &AssistantMessage) -> Value {
 
 /// The answer according to the events received so far.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Partial {
+pub struct PartialAnswer {
     message: AssistantMessage,
     read: ParsedArguments,
 }
@@ -296,11 +296,11 @@ impl PartialEq for ParsedArguments {
     }
 }
 
-impl Partial {
+impl PartialAnswer {
     /// Creates an answer without content.
     #[must_use]
-    pub fn new(header: AssistantMessage) -> Partial {
-        Partial { message: header, read: ParsedArguments::default() }
+    pub fn new(header: AssistantMessage) -> PartialAnswer {
+        PartialAnswer { message: header, read: ParsedArguments::default() }
     }
 
     /// Applies the next event. Runs in constant time, apart from copying the new data.
@@ -355,14 +355,14 @@ impl Partial {
         }
     }
 
-    /// Returns the message so far. The arguments of streaming calls are `{}`; [`Partial::snapshot`] parses them.
+    /// Returns the message so far. The arguments of streaming calls are `{}`; [`PartialAnswer::snapshot`] parses them.
     #[must_use]
     pub fn message(&self) -> &AssistantMessage {
         &self.message
     }
 
-    /// Returns the arguments of the streaming call in a block, as in [`Partial::snapshot`]; `None` if there is no such
-    /// call.
+    /// Returns the arguments of the streaming call in a block, as in [`PartialAnswer::snapshot`]; `None` if there is no
+    /// such call.
     #[must_use]
     pub fn arguments(&self, block: usize) -> Option<Value> {
         match self.message.content.get(block)? {
@@ -392,7 +392,7 @@ type Driver = Pin<Box<dyn Future<Output = ()> + Send>>;
 pub struct EventStream {
     events: mpsc::Receiver<StreamEvent>,
     driver: Option<Driver>,
-    partial: Partial,
+    partial: PartialAnswer,
     ended: bool,
 }
 
@@ -432,7 +432,7 @@ impl EventStream {
     #[must_use]
     pub fn channel(header: AssistantMessage) -> (EventSender, EventStream) {
         let (sender, events) = mpsc::channel(CAPACITY);
-        let stream = EventStream { events, driver: None, partial: Partial::new(header), ended: false };
+        let stream = EventStream { events, driver: None, partial: PartialAnswer::new(header), ended: false };
         (EventSender { events: sender }, stream)
     }
 
@@ -483,7 +483,7 @@ impl EventStream {
 
     /// Returns the answer according to the events read so far.
     #[must_use]
-    pub fn partial(&self) -> &Partial {
+    pub fn partial(&self) -> &PartialAnswer {
         &self.partial
     }
 

@@ -47,7 +47,7 @@ mod surrogate;
 pub mod wire;
 
 pub use error::{ErrorInfo, ErrorKind};
-pub use event::{EventStream, Partial, StreamEvent};
+pub use event::{EventStream, PartialAnswer, StreamEvent};
 pub use message::{AgentMessage, AssistantMessage, Block, LlmMessage, StopReason, ToolCall, Usage};
 pub use model::{Model, ThinkingLevel};
 pub use provider::{Auth, CacheRetention, PromptPart, Provider, Request, ToolChoice, ToolDef};

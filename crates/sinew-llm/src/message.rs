@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::error::ErrorInfo;
-pub use common::Common;
+pub use common::CommonMessage;
 
 /// A message of a session, with all roles of the agent. Large ones are shared, so that sending them to a model copies
 /// nothing.

@@ -8,7 +8,7 @@ use sinew_base::{CancelToken, Error, ErrorCode, Result};
 
 use crate::hunk::LineKind;
 use crate::lines::lines_of;
-use crate::nearest::{Miss, nearest, shown};
+use crate::nearest::{Mismatch, nearest, shown};
 use crate::report::{AppliedText, HunkPlace};
 use crate::sequence;
 
@@ -55,24 +55,28 @@ impl<'a> Line<'a> {
 
 /// How lines are compared, from the strictest to the loosest. A stricter match anywhere has precedence.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Likeness {
+enum LineComparison {
     Equal,
     TrailingBlanks,
     SurroundingBlanks,
     Typography,
 }
 
-const LIKENESSES: [Likeness; 4] =
-    [Likeness::Equal, Likeness::TrailingBlanks, Likeness::SurroundingBlanks, Likeness::Typography];
+const LIKENESSES: [LineComparison; 4] = [
+    LineComparison::Equal,
+    LineComparison::TrailingBlanks,
+    LineComparison::SurroundingBlanks,
+    LineComparison::Typography,
+];
 
-impl Likeness {
+impl LineComparison {
     /// Returns the form in which similar lines are equal.
     fn form(self, line: &[u8]) -> Cow<'_, [u8]> {
         match self {
-            Likeness::Equal => Cow::Borrowed(line),
-            Likeness::TrailingBlanks => Cow::Borrowed(line.trim_ascii_end()),
-            Likeness::SurroundingBlanks => Cow::Borrowed(line.trim_ascii()),
-            Likeness::Typography => match std::str::from_utf8(line) {
+            LineComparison::Equal => Cow::Borrowed(line),
+            LineComparison::TrailingBlanks => Cow::Borrowed(line.trim_ascii_end()),
+            LineComparison::SurroundingBlanks => Cow::Borrowed(line.trim_ascii()),
+            LineComparison::Typography => match std::str::from_utf8(line) {
                 Ok(text) => Cow::Owned(text.chars().map(plain).collect::<String>().trim().as_bytes().to_vec()),
                 Err(_) => Cow::Borrowed(line.trim_ascii()),
             },
@@ -135,17 +139,17 @@ impl<'a> Finder<'a> {
         found
     }
 
-    fn miss(&self, wanted: &[&[u8]], from: usize) -> Miss {
+    fn miss(&self, wanted: &[&[u8]], from: usize) -> Mismatch {
         let text: Vec<&[u8]> = self.lines.iter().map(|line| line.text).collect();
         match nearest(&text, wanted, from) {
-            Some(Miss::Whole { line }) if line <= from => {
-                Miss::because(format!("its lines are at line {line}, before the end of the chunk above"))
+            Some(Mismatch::Whole { line }) if line <= from => {
+                Mismatch::because(format!("its lines are at line {line}, before the end of the chunk above"))
             }
-            Some(Miss::Whole { line }) => {
-                Miss::because(format!("its lines are at line {line}, not at the end of the file"))
+            Some(Mismatch::Whole { line }) => {
+                Mismatch::because(format!("its lines are at line {line}, not at the end of the file"))
             }
             Some(miss) => miss,
-            None => Miss::because("no line of the file is like the lines that it expects"),
+            None => Mismatch::because("no line of the file is like the lines that it expects"),
         }
     }
 }
@@ -194,9 +198,9 @@ struct ChunkPlace {
     used: usize,
 }
 
-fn locate(finder: &mut Finder<'_>, chunk: &Chunk<'_>, mut from: usize, marked: bool) -> Result<ChunkPlace, Miss> {
+fn locate(finder: &mut Finder<'_>, chunk: &Chunk<'_>, mut from: usize, marked: bool) -> Result<ChunkPlace, Mismatch> {
     for anchor in &chunk.anchors {
-        let missing = || Miss::because(format!("no line below the chunk above is {}", shown(anchor)));
+        let missing = || Mismatch::because(format!("no line below the chunk above is {}", shown(anchor)));
         from = finder.find(&[unmarked(anchor, marked)], from, false).ok_or_else(missing)? + 1;
     }
     let old = chunk.lines.iter().filter(|line| line.kind != LineKind::Added);

@@ -7,7 +7,7 @@ use sinew_base::{CancelToken, Error, ErrorCode, Result};
 
 use crate::hunk::{Hunk, LineKind};
 use crate::lines::lines_of;
-use crate::nearest::{self, Miss};
+use crate::nearest::{self, Mismatch};
 use crate::report::{AppliedText, HunkPlace};
 use crate::sequence;
 
@@ -72,7 +72,7 @@ struct Pattern<'a, 't> {
     loose_end: bool,
 }
 
-fn apply_hunk<'t>(image: &mut Image<'t>, hunk: &Hunk<'t>, fuzz: usize) -> Result<HunkPlace, Miss> {
+fn apply_hunk<'t>(image: &mut Image<'t>, hunk: &Hunk<'t>, fuzz: usize) -> Result<HunkPlace, Mismatch> {
     let lines: Vec<&'t [u8]> = hunk.old_lines().collect();
     let ids: Vec<u32> = lines.iter().map(|line| image.id(line)).collect();
     let expected = hunk.new_start.saturating_sub(1);
@@ -162,25 +162,27 @@ fn replace<'t>(image: &mut Image<'t>, hunk: &Hunk<'t>, at: usize, (skip, drop): 
     image.lines.splice(at..at + old, new);
 }
 
-fn miss(image: &Image<'_>, hunk: &Hunk<'_>, lines: &[&[u8]], expected: usize) -> Miss {
+fn miss(image: &Image<'_>, hunk: &Hunk<'_>, lines: &[&[u8]], expected: usize) -> Mismatch {
     if lines.is_empty() {
         return match hunk.old_start {
-            0 if !image.lines.is_empty() => Miss::because("it adds lines to an empty file, and the file is not empty"),
-            _ => Miss::because("it has no context lines, and its place is not the end of the file"),
+            0 if !image.lines.is_empty() => {
+                Mismatch::because("it adds lines to an empty file, and the file is not empty")
+            }
+            _ => Mismatch::because("it has no context lines, and its place is not the end of the file"),
         };
     }
     let text: Vec<&[u8]> = image.lines.iter().map(|(line, id)| if *id == WRITTEN { &b""[..] } else { *line }).collect();
     let Some(near) = nearest::nearest(&text, lines, expected) else {
-        return Miss::because("no line of the file is like the lines that it expects");
+        return Mismatch::because("no line of the file is like the lines that it expects");
     };
     match near {
-        Miss::Whole { line } if hunk.old_start <= 1 && line != 1 => {
-            Miss::because(format!("its lines are at line {line}, but it belongs to the beginning of the file"))
+        Mismatch::Whole { line } if hunk.old_start <= 1 && line != 1 => {
+            Mismatch::because(format!("its lines are at line {line}, but it belongs to the beginning of the file"))
         }
-        Miss::Whole { line } if hunk.context() == (0, 0) => {
-            Miss::because(format!("its lines are at line {line}, but it has no context lines that say so"))
+        Mismatch::Whole { line } if hunk.context() == (0, 0) => {
+            Mismatch::because(format!("its lines are at line {line}, but it has no context lines that say so"))
         }
-        Miss::Whole { line } => Miss::because(format!(
+        Mismatch::Whole { line } => Mismatch::because(format!(
             "its lines are at line {line}, but a hunk without context lines at its end belongs to the end of the file"
         )),
         near => near,

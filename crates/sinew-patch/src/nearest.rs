@@ -7,7 +7,7 @@ use sinew_base::lossy;
 
 /// The reason why a hunk does not match, written after "does not match".
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Miss {
+pub(crate) enum Mismatch {
     /// The first line that differs at the best position, from 1; `found` is `None` at the end of the file.
     At { line: usize, expected: Vec<u8>, found: Option<Vec<u8>> },
     /// All lines match at this line, from 1.
@@ -16,24 +16,24 @@ pub(crate) enum Miss {
     Because(String),
 }
 
-impl Miss {
-    pub(crate) fn because(reason: impl Into<String>) -> Miss {
-        Miss::Because(reason.into())
+impl Mismatch {
+    pub(crate) fn because(reason: impl Into<String>) -> Mismatch {
+        Mismatch::Because(reason.into())
     }
 }
 
-impl fmt::Display for Miss {
+impl fmt::Display for Mismatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Miss::At { line, expected, found } => {
+            Mismatch::At { line, expected, found } => {
                 write!(f, "; the nearest is line {line}: expected {}, found ", shown(expected))?;
                 match found {
                     Some(found) => f.write_str(&shown(found)),
                     None => f.write_str("the end of the file"),
                 }
             }
-            Miss::Whole { line } => write!(f, "; its lines are at line {line}"),
-            Miss::Because(reason) => write!(f, "; {reason}"),
+            Mismatch::Whole { line } => write!(f, "; its lines are at line {line}"),
+            Mismatch::Because(reason) => write!(f, "; {reason}"),
         }
     }
 }
@@ -57,7 +57,7 @@ const MOST_COMPARED: usize = 100_000;
 /// Finds the position near `expected` (from 0) where most lines of `pattern` match, and returns the first line that
 /// differs there. If no line matches, returns the line most similar to the first one that is not blank. `None` if
 /// nothing is similar.
-pub(crate) fn nearest(text: &[&[u8]], pattern: &[&[u8]], expected: usize) -> Option<Miss> {
+pub(crate) fn nearest(text: &[&[u8]], pattern: &[&[u8]], expected: usize) -> Option<Mismatch> {
     let mut places: HashMap<&[u8], Vec<usize>> = HashMap::new();
     for (at, line) in text.iter().enumerate() {
         places.entry(line).or_default().push(at);
@@ -78,8 +78,8 @@ pub(crate) fn nearest(text: &[&[u8]], pattern: &[&[u8]], expected: usize) -> Opt
     let Some((start, _)) = best else { return most_alike(text, pattern) };
     let differs = |step: &usize| text.get(start + step) != pattern.get(*step);
     Some(match (0..pattern.len()).find(differs) {
-        None => Miss::Whole { line: start + 1 },
-        Some(step) => Miss::At {
+        None => Mismatch::Whole { line: start + 1 },
+        Some(step) => Mismatch::At {
             line: start + step + 1,
             expected: pattern[step].to_vec(),
             found: text.get(start + step).map(|line| line.to_vec()),
@@ -87,11 +87,11 @@ pub(crate) fn nearest(text: &[&[u8]], pattern: &[&[u8]], expected: usize) -> Opt
     })
 }
 
-fn most_alike(text: &[&[u8]], pattern: &[&[u8]]) -> Option<Miss> {
+fn most_alike(text: &[&[u8]], pattern: &[&[u8]]) -> Option<Mismatch> {
     let wanted = pattern.iter().find(|line| !line.trim_ascii().is_empty())?;
     let scored = text.iter().take(MOST_COMPARED).enumerate().map(|(at, line)| (likeness(line, wanted), at));
     let (score, at) = scored.max_by_key(|(score, at)| (*score, std::cmp::Reverse(*at)))?;
-    (score >= 500).then(|| Miss::At { line: at + 1, expected: wanted.to_vec(), found: Some(text[at].to_vec()) })
+    (score >= 500).then(|| Mismatch::At { line: at + 1, expected: wanted.to_vec(), found: Some(text[at].to_vec()) })
 }
 
 /// Returns the proportion of two lines that is shared at their ends, ignoring surrounding white space, in thousandths.
@@ -114,9 +114,9 @@ mod tests {
             let text: Vec<&[u8]> = text.iter().map(|line| line.as_bytes()).collect();
             let pattern: Vec<&[u8]> = pattern.iter().map(|line| line.as_bytes()).collect();
             let found = nearest(&text, &pattern, 0).map(|miss| match miss {
-                Miss::At { line, expected, .. } => (line, String::from_utf8(expected).unwrap()),
-                Miss::Whole { line } => (line, String::new()),
-                Miss::Because(reason) => panic!("{reason}"),
+                Mismatch::At { line, expected, .. } => (line, String::from_utf8(expected).unwrap()),
+                Mismatch::Whole { line } => (line, String::new()),
+                Mismatch::Because(reason) => panic!("{reason}"),
             });
             assert_eq!(found, expect.map(|(line, text)| (line, text.to_owned())));
         };

@@ -40,7 +40,7 @@ impl ShellState {
 
 /// The folder, variables and shell state with which a line runs.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Surroundings<'a> {
+pub(super) struct LineContext<'a> {
     /// The folder of the session.
     pub(super) cwd: &'a Path,
     /// The folder of this call, if it has its own.
@@ -106,8 +106,8 @@ const CHANGES: &str = "alias unalias source . eval set shopt trap hash enable un
 const KEEPS: &str = "read mapfile readarray getopts printf set declare typeset local readonly export let trap";
 
 impl Line {
-    pub(super) fn read(text: &str, around: Surroundings<'_>) -> Line {
-        let Surroundings { cwd, folder, env, shell } = around;
+    pub(super) fn read(text: &str, around: LineContext<'_>) -> Line {
+        let LineContext { cwd, folder, env, shell } = around;
         let mut line = Line { after: shell.clone(), ..Line::default() };
         match folder {
             Some(folder) => {
@@ -137,8 +137,8 @@ impl Line {
     }
 
     /// Records the effect of the line on the shell.
-    fn leave(&mut self, around: Surroundings<'_>) {
-        let Surroundings { cwd, folder, shell, .. } = around;
+    fn leave(&mut self, around: LineContext<'_>) {
+        let LineContext { cwd, folder, shell, .. } = around;
         self.after.dormant |= self.dormant && self.keeps;
         self.after.exports_all &= !self.ends_exports;
         if folder.is_some() {

@@ -7,7 +7,7 @@ use sinew::base::{Error, Result};
 use sinew_llm::message::ToolCall;
 use sinew_tools::semantics;
 
-use super::line::{Line, ShellState, Surroundings};
+use super::line::{Line, LineContext, ShellState};
 use super::paths::Depth;
 use super::pattern::{Fit, Pattern};
 use super::{addresses, paths, spelling};
@@ -194,7 +194,7 @@ impl Subject {
             match subject {
                 semantics::Subject::Command { command, cwd: folder, env } => {
                     let folder = folder.and_then(|folder| sinew_tools::spelled(home, cwd, &folder).into_iter().next());
-                    let around = Surroundings { cwd, folder: folder.as_deref(), env: &env, shell };
+                    let around = LineContext { cwd, folder: folder.as_deref(), env: &env, shell };
                     return Subject::Line(Box::new(Line::read(&command, around)));
                 }
                 semantics::Subject::Url(url) => {

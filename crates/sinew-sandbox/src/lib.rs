@@ -6,12 +6,16 @@
 //! exist in one process, and no external program is needed.
 //!
 //! ```no_run
-//! use sinew_sandbox::{Mode, Policy, Sandbox, Surroundings};
+//! use sinew_sandbox::{CallerEnvironment, Mode, Policy, Sandbox};
 //!
 //! # fn main() -> sinew_base::Result<()> {
 //! let policy = Policy { roots: vec![".".into()], deny_read: vec!["**/.env".into()], ..Policy::new(Mode::Workspace) };
-//! let surroundings = Surroundings { cwd: "/work/project".into(), home: Some("/home/user".into()), ..Surroundings::default() };
-//! let sandbox = Sandbox::prepare(&policy, &surroundings)?;
+//! let caller = CallerEnvironment {
+//!     cwd: "/work/project".into(),
+//!     home: Some("/home/user".into()),
+//!     ..CallerEnvironment::default()
+//! };
+//! let sandbox = Sandbox::prepare(&policy, &caller)?;
 //! println!("{:?}", sandbox.status().write.held);
 //! # Ok(())
 //! # }
@@ -30,7 +34,7 @@ mod unsupported;
 
 #[cfg(target_os = "linux")]
 pub use linux::{Entry, Handoff, Judge, Sandbox, handoff};
-pub use policy::{FileUse, Mode, Network, Policy, Protect, Surroundings};
+pub use policy::{CallerEnvironment, FileUse, Mode, Network, Policy, Protect};
 pub use refusal::{Refusal, RefusalKind};
 pub use status::{Enforcement, Promise, PromiseStatus, Status};
 #[cfg(not(target_os = "linux"))]

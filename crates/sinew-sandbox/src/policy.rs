@@ -76,7 +76,7 @@ pub struct Policy {
     /// The base of the policy.
     pub mode: Mode,
     /// The directories that programs may write in [`Mode::Workspace`]. A relative root is relative to
-    /// [`Surroundings::cwd`].
+    /// [`CallerEnvironment::cwd`].
     pub roots: Vec<String>,
     /// Further writable paths and globs. Default: none.
     pub write: Vec<String>,
@@ -130,7 +130,7 @@ impl Policy {
 
 /// The parts of the caller's environment to which a policy refers.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Surroundings {
+pub struct CallerEnvironment {
     /// The working directory. Relative roots are relative to it.
     pub cwd: PathBuf,
     /// The user's home directory, for `~` and `$HOME` and for the user's secrets. Default: unknown.
@@ -141,7 +141,7 @@ pub struct Surroundings {
     pub path: Option<std::ffi::OsString>,
 }
 
-impl Surroundings {
+impl CallerEnvironment {
     /// Returns the directories for temporary files, which programs may write in every mode.
     #[must_use]
     pub fn temporary_directories(&self) -> Vec<PathBuf> {

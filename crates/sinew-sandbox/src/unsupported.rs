@@ -5,7 +5,7 @@ use std::path::Path;
 
 use sinew_base::{Error, ErrorCode, Result};
 
-use crate::{FileUse, Policy, Status, Surroundings};
+use crate::{CallerEnvironment, FileUse, Policy, Status};
 
 /// A compiled policy. It cannot be created on this system.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,7 +18,7 @@ impl Sandbox {
     ///
     /// # Errors
     /// Always returns [`ErrorCode::Unsupported`].
-    pub fn prepare(_: &Policy, _: &Surroundings) -> Result<Sandbox> {
+    pub fn prepare(_: &Policy, _: &CallerEnvironment) -> Result<Sandbox> {
         Err(Error::new(ErrorCode::Unsupported, "Sandbox.create: sandboxes are supported on Linux only"))
     }
 

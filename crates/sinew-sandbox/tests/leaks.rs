@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 use std::process::Command;
 
-use sinew_sandbox::{Mode, Policy, Sandbox, Surroundings};
+use sinew_sandbox::{CallerEnvironment, Mode, Policy, Sandbox};
 
 /// The resources of a process: descriptors, mounts, child processes, and namespaces that its descriptors keep open.
 #[derive(Debug, PartialEq, Eq)]
@@ -45,7 +45,8 @@ fn two_hundred_sandboxes_leak_nothing() {
         deny_read: vec!["**/.env".into()],
         ..Policy::new(Mode::Workspace)
     };
-    let surroundings = Surroundings { cwd: root.clone(), temp: Some(temp.clone()), ..Surroundings::default() };
+    let surroundings =
+        CallerEnvironment { cwd: root.clone(), temp: Some(temp.clone()), ..CallerEnvironment::default() };
     let round = || {
         let sandbox = Sandbox::prepare(&policy, &surroundings).unwrap();
         let entry = sandbox.enter().unwrap();

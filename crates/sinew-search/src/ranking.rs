@@ -49,9 +49,9 @@ pub struct Boost {
 
 /// The recorded uses of paths in a workspace.
 #[derive(Debug, Default)]
-pub(crate) struct Uses(HashMap<String, (f64, SystemTime)>);
+pub(crate) struct PathUses(HashMap<String, (f64, SystemTime)>);
 
-impl Uses {
+impl PathUses {
     /// Records a use of a path, relative to the root.
     pub(crate) fn note(&mut self, path: &str, kind: PathUse, at: SystemTime) {
         let points = match kind {
@@ -86,7 +86,7 @@ pub(crate) fn reorder(
     query: &str,
     base: &str,
     boost: &Boost,
-    uses: &Uses,
+    uses: &PathUses,
     now: SystemTime,
     changed: impl Fn(&str) -> Option<SystemTime>,
 ) {
@@ -178,7 +178,7 @@ mod tests {
         rows.iter().map(row).collect()
     }
 
-    fn order(rows: &[(&str, i32)], query: &str, boost: &Boost, uses: &Uses) -> Vec<String> {
+    fn order(rows: &[(&str, i32)], query: &str, boost: &Boost, uses: &PathUses) -> Vec<String> {
         let mut matches = found(rows);
         reorder(&mut matches, query, "", boost, uses, SystemTime::UNIX_EPOCH + HALF_LIFE, |_| None);
         matches.into_iter().map(|found| found.path).collect()
@@ -187,7 +187,7 @@ mod tests {
     #[test]
     fn used_near_and_committed_files_rank_higher() {
         let boost = Boost { current: Some("src/net/http.rs".into()), recent: vec!["docs/http.md".into()] };
-        let mut uses = Uses::default();
+        let mut uses = PathUses::default();
         uses.note("lib/z.rs", PathUse::Edit, SystemTime::UNIX_EPOCH + HALF_LIFE);
         let cases = [
             ([("a/h.rs", 50), ("src/net/h.rs", 50)], ["src/net/h.rs", "a/h.rs"]),
@@ -206,12 +206,12 @@ mod tests {
     fn an_exact_name_stays_first() {
         let boost = Boost { current: None, recent: vec!["src/mainly.rs".into()] };
         let rows = [("src/main.rs", 50), ("src/mainly.rs", 50), ("main.rs", 40)];
-        assert_eq!(order(&rows, "main.rs", &boost, &Uses::default()), ["main.rs", "src/main.rs", "src/mainly.rs"]);
+        assert_eq!(order(&rows, "main.rs", &boost, &PathUses::default()), ["main.rs", "src/main.rs", "src/mainly.rs"]);
     }
 
     #[test]
     fn all_points_together_do_not_exceed_the_penalty_of_ignored_entries() {
-        let mut uses = Uses::default();
+        let mut uses = PathUses::default();
         let now = SystemTime::UNIX_EPOCH + HALF_LIFE;
         (0..1_000).for_each(|_| uses.note("src/a_test.rs", PathUse::Edit, now));
         let boost = Boost { current: Some("src/a.rs".into()), recent: vec!["src/a_test.rs".into()] };
@@ -222,7 +222,7 @@ mod tests {
 
     #[test]
     fn uses_decay_and_the_most_recent_paths_are_kept() {
-        let mut uses = Uses::default();
+        let mut uses = PathUses::default();
         let day = |days: u64| SystemTime::UNIX_EPOCH + Duration::from_hours(24 * days);
         uses.note("a", PathUse::Pick, day(0));
         assert!((uses.weight("a", day(3)) - 1.0).abs() < 1e-9);

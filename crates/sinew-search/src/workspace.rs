@@ -13,7 +13,7 @@ use sinew_walk::{Scan, ScanOptions};
 use crate::find::{LetterCache, find_in};
 use crate::glob::glob_in;
 use crate::grep::grep_in;
-use crate::ranking::Uses;
+use crate::ranking::PathUses;
 use crate::{
     FindOptions, FindResult, GlobOptions, GlobResult, GrepOptions, GrepResult, GrepTrace, OnMatch, WorkspaceChanges,
     WorkspaceStatus,
@@ -31,7 +31,7 @@ pub struct Workspaces {
 #[derive(Debug)]
 struct OpenIndex {
     index: Arc<Index>,
-    uses: Mutex<Uses>,
+    uses: Mutex<PathUses>,
     letters: LetterCache,
 }
 
@@ -202,7 +202,7 @@ impl Workspace {
         }
     }
 
-    pub(crate) fn uses(&self) -> &Mutex<Uses> {
+    pub(crate) fn uses(&self) -> &Mutex<PathUses> {
         &self.open.uses
     }
 

@@ -9,7 +9,7 @@ use sinew_index::{BuildProgress, IndexOptions, IndexState, IndexStatus, StoredIn
 use sinew_pool::Pool;
 use sinew_walk::ScanCache;
 
-use crate::ranking::Uses;
+use crate::ranking::PathUses;
 use crate::{
     FindOptions, FindResult, GlobOptions, GlobResult, GrepOptions, GrepResult, GrepTrace, OnMatch, WorkspaceChanges,
     WorkspaceStatus,
@@ -25,7 +25,7 @@ pub struct Workspaces {}
 pub struct Workspace {
     root: PathBuf,
     last: Arc<Mutex<GrepTrace>>,
-    uses: Arc<Mutex<Uses>>,
+    uses: Arc<Mutex<PathUses>>,
 }
 
 impl Workspaces {
@@ -155,7 +155,7 @@ impl Workspace {
     /// Does nothing, because nothing runs in the background.
     pub fn join_background(&self) {}
 
-    pub(crate) fn uses(&self) -> &Mutex<Uses> {
+    pub(crate) fn uses(&self) -> &Mutex<PathUses> {
         &self.uses
     }
 

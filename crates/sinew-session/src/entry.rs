@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use sinew_llm::message::{AgentMessage, Common, Content};
+use sinew_llm::message::{AgentMessage, CommonMessage, Content};
 
 use super::depth;
 use super::scan::Head;
@@ -245,7 +245,7 @@ struct MessageLine<'a> {
     parent_id: Option<Cow<'a, str>>,
     #[serde(default, borrow)]
     timestamp: Option<Cow<'a, str>>,
-    message: Common,
+    message: CommonMessage,
 }
 
 impl Entry {
@@ -259,7 +259,7 @@ impl Entry {
     }
 
     fn parse_shallow(line: &[u8]) -> Result<Entry, serde_json::Error> {
-        if let Ok(MessageLine { kind, id, parent_id, timestamp, message: Common(message) }) =
+        if let Ok(MessageLine { kind, id, parent_id, timestamp, message: CommonMessage(message) }) =
             serde_json::from_slice(line)
             && kind == "message"
         {

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use sinew::base::Error;
-use sinew::sandbox::{FileUse, Judge, Mode, Policy, Refusal, Sandbox, Surroundings};
+use sinew::sandbox::{CallerEnvironment, FileUse, Judge, Mode, Policy, Refusal, Sandbox};
 
 use crate::access::PathCheck;
 use crate::semantics::Effects;
@@ -15,14 +15,14 @@ use crate::tool::ToolError;
 #[derive(Debug)]
 pub struct Confinement {
     policy: Policy,
-    surroundings: Surroundings,
+    surroundings: CallerEnvironment,
     sandbox: OnceLock<Result<Sandbox, Error>>,
 }
 
 impl Confinement {
     /// Creates a sandbox with the limits of `policy`, without compiling it yet.
     #[must_use]
-    pub fn new(policy: Policy, surroundings: Surroundings) -> Arc<Confinement> {
+    pub fn new(policy: Policy, surroundings: CallerEnvironment) -> Arc<Confinement> {
         Arc::new(Confinement { policy, surroundings, sandbox: OnceLock::new() })
     }
 

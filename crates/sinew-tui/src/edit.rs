@@ -89,7 +89,7 @@ pub struct Editor {
     width: usize,
     /// The number of rows last shown.
     height: usize,
-    last: Last,
+    last: LastCommand,
 }
 
 /// A text that the editor shows as one unit.
@@ -101,7 +101,7 @@ struct Marker {
 
 /// The kind of the last command, as far as the next one depends on it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-enum Last {
+enum LastCommand {
     #[default]
     Other,
     Typed,
@@ -180,15 +180,15 @@ impl Editor {
         if text.is_empty() {
             return;
         }
-        let joins = self.last == Last::Typed && !text.starts_with([' ', '\n']);
+        let joins = self.last == LastCommand::Typed && !text.starts_with([' ', '\n']);
         self.replace(self.cursor, self.cursor, &text, joins);
-        self.last = Last::Typed;
+        self.last = LastCommand::Typed;
     }
 
     /// Ends the group of typed text that one undo removes: the caller calls this after a pause of one second.
     pub fn pause(&mut self) {
-        if self.last == Last::Typed {
-            self.last = Last::Other;
+        if self.last == LastCommand::Typed {
+            self.last = LastCommand::Other;
         }
     }
 
@@ -198,7 +198,7 @@ impl Editor {
         if text.is_empty() {
             return;
         }
-        self.last = Last::Other;
+        self.last = LastCommand::Other;
         let lines = text.lines().count();
         if lines > PASTE_LINES || text.chars().count() > PASTE_CHARS {
             let number = self.markers.len() + 1;
@@ -208,7 +208,7 @@ impl Editor {
         } else {
             self.replace(self.cursor, self.cursor, &text, false);
         }
-        self.last = Last::Other;
+        self.last = LastCommand::Other;
     }
 
     /// Inserts a marker that is shown as `label` and represents `text`.
@@ -222,7 +222,7 @@ impl Editor {
         self.markers.push(Marker { label, text });
         let mut bytes = [0; 4];
         self.replace(self.cursor, self.cursor, c.encode_utf8(&mut bytes), false);
-        self.last = Last::Other;
+        self.last = LastCommand::Other;
     }
 
     /// Returns the number of markers created so far.
@@ -253,7 +253,7 @@ impl Editor {
     pub fn complete(&mut self, from: usize, text: &str) {
         if from <= self.cursor && self.text.is_char_boundary(from) {
             self.replace(from, self.cursor, &clean(text), false);
-            self.last = Last::Other;
+            self.last = LastCommand::Other;
         }
     }
 
@@ -263,7 +263,7 @@ impl Editor {
         self.replace(0, self.text.len(), &clean(text), false);
         self.undo.split();
         self.cursor = self.text.len();
-        self.last = Last::Other;
+        self.last = LastCommand::Other;
     }
 
     /// Inserts text at the beginning, separated by a blank line, for queued texts that return to the editor.
@@ -275,7 +275,7 @@ impl Editor {
         self.replace(0, 0, &text, false);
         self.undo.split();
         self.cursor = cursor;
-        self.last = Last::Other;
+        self.last = LastCommand::Other;
     }
 
     /// Removes and returns the text for sending: it is added to the history, and undo restores it.
@@ -285,7 +285,7 @@ impl Editor {
         self.undo.split();
         self.replace(0, self.text.len(), "", false);
         self.undo.split();
-        self.last = Last::Other;
+        self.last = LastCommand::Other;
         text
     }
 
@@ -340,7 +340,7 @@ impl Editor {
 
     /// Moves the cursor to the next or previous occurrence of a text. Returns false if there is none.
     pub fn jump(&mut self, text: &str, forward: bool) -> bool {
-        (self.last, self.sticky) = (Last::Other, None);
+        (self.last, self.sticky) = (LastCommand::Other, None);
         let found = match forward {
             true => {
                 let from = self.target(Direction::Forward, Unit::Cluster);
@@ -358,7 +358,7 @@ impl Editor {
         self.replace(self.cursor.min(target), self.cursor.max(target), "", false);
     }
 
-    fn kill(&mut self, direction: Direction, unit: Unit, last: Last) {
+    fn kill(&mut self, direction: Direction, unit: Unit, last: LastCommand) {
         let mut target = self.target(direction, unit);
         if unit == Unit::Line && target == self.cursor {
             target = self.target(direction, Unit::Cluster);
@@ -368,25 +368,25 @@ impl Editor {
             return;
         }
         let text = self.text[from..to].to_owned();
-        self.kills.add(&text, direction == Direction::Back, last == Last::Kill);
+        self.kills.add(&text, direction == Direction::Back, last == LastCommand::Kill);
         self.replace(from, to, "", false);
-        self.last = Last::Kill;
+        self.last = LastCommand::Kill;
     }
 
     fn yank(&mut self) {
         if let Some(text) = self.kills.newest().map(str::to_owned) {
             let from = self.cursor;
             self.replace(from, from, &text, false);
-            self.last = Last::Yank(from);
+            self.last = LastCommand::Yank(from);
         }
     }
 
-    fn yank_pop(&mut self, last: Last) {
-        if let Last::Yank(from) = last
+    fn yank_pop(&mut self, last: LastCommand) {
+        if let LastCommand::Yank(from) = last
             && let Some(text) = self.kills.rotate().map(str::to_owned)
         {
             self.replace(from, self.cursor, &text, false);
-            self.last = Last::Yank(from);
+            self.last = LastCommand::Yank(from);
         }
     }
 

@@ -119,7 +119,7 @@ pub use block::{
 };
 pub use edit::{EditAction, Editor, EditorRows, EditorStyle, History, Vi, ViKey, ViMode, ViPress};
 pub use keys::{Chord, KeyLookup, KeyMap, KeyProblem};
-pub use linear::{InputLine, LinearOutput, Pace, Speech};
+pub use linear::{InputLine, LineSplitter, LinearOutput, OutputUnit};
 pub use list::List;
 pub use screen::{
     Block, BlockId, Caret, CaretPlace, Characters, Chrome, Frame, Layout, Reflow, RenderedRows, Screen, ScreenOptions,

@@ -6,4 +6,4 @@ mod line;
 mod sink;
 
 pub use line::InputLine;
-pub use sink::{LinearOutput, Pace, Speech};
+pub use sink::{LineSplitter, LinearOutput, OutputUnit};

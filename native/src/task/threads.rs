@@ -13,9 +13,9 @@ const IDLE: Duration = Duration::from_secs(5);
 pub(super) type Job = Box<dyn FnOnce() + Send>;
 
 /// The waiting threads, the latest at the end.
-static WAITING: Mutex<Waiting> = Mutex::new(Waiting { last: 0, threads: Vec::new() });
+static WAITING: Mutex<IdleThreads> = Mutex::new(IdleThreads { last: 0, threads: Vec::new() });
 
-struct Waiting {
+struct IdleThreads {
     /// The number of the latest thread.
     last: u64,
     threads: Vec<(u64, Sender<Job>)>,
@@ -69,6 +69,6 @@ fn wait(next: &Receiver<Job>, number: u64) -> Option<Job> {
     next.recv().ok()
 }
 
-fn waiting() -> MutexGuard<'static, Waiting> {
+fn waiting() -> MutexGuard<'static, IdleThreads> {
     WAITING.lock()
 }

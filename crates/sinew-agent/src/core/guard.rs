@@ -1,7 +1,7 @@
 //! Ends a call that cannot succeed while its arguments still stream, so that the rest of them costs nothing.
 
 use serde_json::Value;
-use sinew_llm::event::Partial;
+use sinew_llm::event::PartialAnswer;
 use sinew_llm::message::{AssistantMessage, Block, StopReason, ToolCall};
 use sinew_tools::tool::finished;
 
@@ -16,7 +16,7 @@ pub(super) struct Guard {
 impl Guard {
     /// Returns why the streaming call cannot succeed, or `None`. A tool is asked again only after another argument is
     /// complete.
-    pub(super) fn look(&mut self, run: &Run<'_>, partial: &Partial) -> Option<String> {
+    pub(super) fn look(&mut self, run: &Run<'_>, partial: &PartialAnswer) -> Option<String> {
         let content = &partial.message().content;
         let at = content.len().checked_sub(1)?;
         let Block::ToolCall(ToolCall { name, .. }) = &content[at] else { return None };

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use sinew_llm::error::ErrorInfo;
-use sinew_llm::event::{EventStream, Partial, StreamEvent};
+use sinew_llm::event::{EventStream, PartialAnswer, StreamEvent};
 use sinew_llm::message::{AssistantMessage, StopReason};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -145,13 +145,13 @@ async fn at(moment: Option<Instant>) {
     }
 }
 
-async fn flush(run: &Run<'_>, partial: &Partial, waiting: &mut Option<(StreamEvent, Instant)>) {
+async fn flush(run: &Run<'_>, partial: &PartialAnswer, waiting: &mut Option<(StreamEvent, Instant)>) {
     if let Some((event, _)) = waiting.take() {
         update(run, partial, event).await;
     }
 }
 
-async fn update(run: &Run<'_>, partial: &Partial, event: StreamEvent) {
+async fn update(run: &Run<'_>, partial: &PartialAnswer, event: StreamEvent) {
     let message = run.wants_snapshots().then(|| partial.snapshot().into());
     let step = AnswerStep::new(event, partial.message());
     run.emit(Event::MessageUpdate { message, step }).await;

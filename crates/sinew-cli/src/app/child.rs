@@ -15,7 +15,7 @@ use sinew_tools::tool::Tool;
 use sinew_tools::{Host, Requester};
 
 use super::tools::{Selection, enforces_writes, may_plan, with_servers};
-use super::workplace::Workplace;
+use super::workplace::ChildWorkspace;
 use super::{App, OpenSession, conversation, record};
 use crate::failure::{Failure, known_names};
 use crate::models::Choice;
@@ -44,7 +44,7 @@ pub(crate) struct ChildParts<'a> {
     pub(crate) models: MeteredModels,
     pub(crate) budgets: Vec<Budget>,
     /// The copy of the project in which it works; `None` for the project itself.
-    pub(crate) workplace: Option<Arc<Workplace>>,
+    pub(crate) workplace: Option<Arc<ChildWorkspace>>,
 }
 
 /// The open session of a child.
@@ -150,7 +150,7 @@ impl App {
         before: &Conversation,
         rights: ChildRights<'_>,
         requester: &Arc<Requester>,
-        workplace: Option<&Workplace>,
+        workplace: Option<&ChildWorkspace>,
     ) -> Result<ChildHost, Failure> {
         let ChildRights { definition, is_read_only, .. } = rights;
         // Like its parent, a fork lists the tool that asks the user, but it cannot call the tool.

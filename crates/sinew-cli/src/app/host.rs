@@ -7,7 +7,7 @@ use sinew_session::artifacts::Artifacts;
 use sinew_tools::{Host, HostOptions, Requester, Searches};
 
 use super::App;
-use super::workplace::Workplace;
+use super::workplace::ChildWorkspace;
 use crate::config::work_tree;
 use crate::models;
 use crate::startup::Startup;
@@ -28,7 +28,7 @@ impl App {
         &self,
         session: &Session,
         requester: Option<Arc<Requester>>,
-        workplace: Option<&Workplace>,
+        workplace: Option<&ChildWorkspace>,
     ) -> Arc<Host> {
         let Startup { environment, paths, settings, .. } = &self.startup;
         let own = settings.tools();
@@ -65,7 +65,9 @@ impl App {
         });
         let artifacts = session.artifacts();
         host.set_confinement(match workplace {
-            Some(Workplace { path, root, cwd, .. }) => Some(self.limits.of_view(path, root, cwd, artifacts.as_deref())),
+            Some(ChildWorkspace { path, root, cwd, .. }) => {
+                Some(self.limits.of_view(path, root, cwd, artifacts.as_deref()))
+            }
             None => self.limits.of_session(artifacts.as_deref()),
         });
         host

@@ -43,7 +43,7 @@ use crate::sessions::{SessionStore, StartedSession};
 use crate::settings::Settings;
 use crate::startup::Startup;
 use crate::{extensions, mcp, secrets};
-use workplace::Workplace;
+use workplace::ChildWorkspace;
 
 /// The state that all sessions of a program share.
 pub(crate) struct App {
@@ -91,7 +91,7 @@ pub(crate) struct OpenSession {
     pub(crate) host: Arc<Host>,
     servers: Mutex<Option<Arc<SessionServers>>>,
     /// The copy of the project in which it works; `None` for the project itself.
-    pub(crate) workplace: Option<Arc<Workplace>>,
+    pub(crate) workplace: Option<Arc<ChildWorkspace>>,
 }
 
 impl OpenSession {
@@ -163,7 +163,7 @@ impl App {
         let names = models.key_names();
         let reserved = tools::tool_names(&extensions);
         let context = context(&startup, &session, ask.is_some());
-        let person = mcp::servers::Person {
+        let person = mcp::servers::ServerPrompter {
             ask: ask.clone(),
             hooks: Some(Arc::new(ServerHooks { extensions: extensions.clone(), context: context.clone() })),
         };
@@ -459,8 +459,8 @@ impl App {
     }
 
     /// Returns the workplace in a view of the directory `cwd`.
-    pub(crate) fn workplace(&self, view: &sinew::view::IsolatedView, cwd: &std::path::Path) -> Workplace {
-        Workplace::new(view, cwd, Arc::clone(&self.views))
+    pub(crate) fn workplace(&self, view: &sinew::view::IsolatedView, cwd: &std::path::Path) -> ChildWorkspace {
+        ChildWorkspace::new(view, cwd, Arc::clone(&self.views))
     }
 
     /// Returns the agent that `--agent` names.

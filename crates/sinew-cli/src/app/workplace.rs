@@ -8,7 +8,7 @@ use sinew::view::IsolatedView;
 use sinew_permissions::Views;
 
 /// A copy of the project in which a child works. Permission rules about the project apply in it while this exists.
-pub(crate) struct Workplace {
+pub(crate) struct ChildWorkspace {
     /// The working directory.
     pub(crate) cwd: PathBuf,
     /// The copy.
@@ -20,13 +20,13 @@ pub(crate) struct Workplace {
     views: Arc<Views>,
 }
 
-impl Workplace {
+impl ChildWorkspace {
     /// Returns the workplace in a view, in the directory that corresponds to `cwd`.
-    pub(super) fn new(view: &IsolatedView, cwd: &Path, views: Arc<Views>) -> Workplace {
+    pub(super) fn new(view: &IsolatedView, cwd: &Path, views: Arc<Views>) -> ChildWorkspace {
         let cwd = cwd.canonicalize().unwrap_or_else(|_| cwd.to_path_buf());
         views.add(view.path(), view.root());
         let environment = view.environment().into_iter();
-        Workplace {
+        ChildWorkspace {
             cwd: view.path().join(cwd.strip_prefix(view.root()).unwrap_or(Path::new(""))),
             path: view.path().to_path_buf(),
             root: view.root().to_path_buf(),
@@ -36,7 +36,7 @@ impl Workplace {
     }
 }
 
-impl Drop for Workplace {
+impl Drop for ChildWorkspace {
     fn drop(&mut self) {
         self.views.remove(&self.path);
     }

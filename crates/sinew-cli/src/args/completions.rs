@@ -1,6 +1,6 @@
 //! Generates the completion scripts for shells from the table of flags.
 
-use super::table::{FLAGS, Flag, Takes};
+use super::table::{FLAGS, Flag, FlagValue};
 
 /// The commands and their subcommands.
 pub(crate) const COMMANDS: &[(&str, &[&str])] = &[
@@ -77,7 +77,7 @@ fn with_words() -> impl Iterator<Item = (&'static str, String)> {
 
 /// Derives the values from the placeholder in `--help`: words in lower case are literal values.
 fn values(flag: &Flag) -> Values {
-    let (Takes::Value(shape) | Takes::Optional(shape)) = flag.takes else { return Values::Nothing };
+    let (FlagValue::Value(shape) | FlagValue::Optional(shape)) = flag.takes else { return Values::Nothing };
     let words: Vec<&str> = shape.split('|').collect();
     if words.iter().all(|word| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_lowercase())) {
         return Values::Words(words);
@@ -106,7 +106,7 @@ fn bash() -> String {
             Values::Files => reply("-f"),
             Values::Folders => reply("-d"),
             // An optional value may be missing, so the next word can be anything.
-            Values::Free if matches!(flag.takes, Takes::Optional(_)) => continue,
+            Values::Free if matches!(flag.takes, FlagValue::Optional(_)) => continue,
             Values::Free => ":".into(),
         };
         out += &format!("    {}) {how}; return ;;\n", names(flag).join("|"));
@@ -137,7 +137,7 @@ fn zsh() -> String {
             Values::Folders => ":folder:_files -/".into(),
             Values::Free => ":value: ".into(),
         };
-        let optional = if matches!(flag.takes, Takes::Optional(_)) { ":" } else { "" };
+        let optional = if matches!(flag.takes, FlagValue::Optional(_)) { ":" } else { "" };
         // These characters are special within the brackets of `_arguments`.
         let help = flag.help.replace('[', "\\[").replace(']', "\\]").replace(':', "\\:");
         for name in names(flag) {
@@ -163,7 +163,7 @@ fn fish() -> String {
             Values::Words(words) => format!(" -x -a '{}'", words.join(" ")),
             Values::Files => " -r -F".into(),
             Values::Folders => " -x -a '(__fish_complete_directories)'".into(),
-            Values::Free if matches!(flag.takes, Takes::Optional(_)) => String::new(),
+            Values::Free if matches!(flag.takes, FlagValue::Optional(_)) => String::new(),
             Values::Free => " -x".into(),
         };
         out += &format!("complete -c sinew{short} -l {}{value} -d {}\n", flag.long, quoted(flag.help));

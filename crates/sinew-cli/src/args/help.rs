@@ -1,6 +1,6 @@
 //! Generates the text of `--help` from the table of flags.
 
-use super::table::{FLAGS, Flag, Group, Takes};
+use super::table::{FLAGS, Flag, FlagValue, Group};
 
 /// The description of the program in one line.
 pub(super) const TITLE: &str = "a coding agent for the terminal";
@@ -104,9 +104,9 @@ pub(crate) fn help() -> String {
 pub(super) fn shape(flag: &Flag) -> String {
     let short = if flag.short.is_empty() { String::new() } else { format!("-{}, ", flag.short) };
     let value = match flag.takes {
-        Takes::Nothing => String::new(),
-        Takes::Value(shape) => format!(" {shape}"),
-        Takes::Optional(shape) => format!(" [{shape}]"),
+        FlagValue::Nothing => String::new(),
+        FlagValue::Value(shape) => format!(" {shape}"),
+        FlagValue::Optional(shape) => format!(" [{shape}]"),
     };
     format!("{short}--{}{value}", flag.long)
 }

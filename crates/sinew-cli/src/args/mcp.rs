@@ -1,6 +1,6 @@
 //! The flags of `sinew mcp`.
 
-use super::table::Takes::{Nothing, Optional, Value};
+use super::table::FlagValue::{Nothing, Optional, Value};
 use super::table::Target::{Switch, Text, Texts};
 use super::table::{Flag, Group, flag};
 

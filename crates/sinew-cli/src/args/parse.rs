@@ -8,7 +8,7 @@
 
 use std::ffi::OsString;
 
-use super::table::{FLAGS, Flag, Takes, Target, find};
+use super::table::{FLAGS, Flag, FlagValue, Target, find};
 use super::{Args, Mode, SessionChoice, mcp};
 
 /// Parses the arguments after the program's name.
@@ -47,9 +47,9 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Arg
         let long = flag.long;
         match flag.takes {
             _ if matches!(flag.target, Target::Unavailable) => {}
-            Takes::Nothing if value.is_some() => return Err(format!("--{long} takes no value")),
-            Takes::Nothing => {}
-            Takes::Value(shape) => {
+            FlagValue::Nothing if value.is_some() => return Err(format!("--{long} takes no value")),
+            FlagValue::Nothing => {}
+            FlagValue::Value(shape) => {
                 if value.is_none() {
                     // A word that is a flag is not a value; `--flag=--other` passes it anyway.
                     value = rest.next_if(|next| find(next, more).is_none());
@@ -58,7 +58,7 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Arg
                     return Err(format!("--{long} needs a value: --{long} {shape}"));
                 }
             }
-            Takes::Optional(_) => {
+            FlagValue::Optional(_) => {
                 if value.is_none() {
                     value = rest.next_if(|next| !next.starts_with('-'));
                 }

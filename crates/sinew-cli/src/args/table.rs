@@ -7,7 +7,7 @@ use crate::settings::SANDBOX_MODES;
 
 /// Whether a flag has a value, and its placeholder in `--help`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Takes {
+pub(crate) enum FlagValue {
     Nothing,
     Value(&'static str),
     Optional(&'static str),
@@ -66,7 +66,7 @@ pub(crate) struct Flag {
     pub(crate) long: &'static str,
     /// The short name without the dash; empty if there is none.
     pub(crate) short: &'static str,
-    pub(crate) takes: Takes,
+    pub(crate) takes: FlagValue,
     pub(crate) group: Group,
     pub(super) target: Target,
     /// The text in `--help`; empty to omit the flag.
@@ -77,7 +77,7 @@ pub(super) const fn flag(
     group: Group,
     short: &'static str,
     long: &'static str,
-    takes: Takes,
+    takes: FlagValue,
     target: Target,
     help: &'static str,
 ) -> Flag {
@@ -132,8 +132,8 @@ fn max_cost(args: &mut Args, text: &str) -> Result<(), String> {
     Ok(())
 }
 
+use FlagValue::{Nothing, Optional, Value};
 use Group::{Model, Output, Prompt, Resources, Run, Sessions, Tools};
-use Takes::{Nothing, Optional, Value};
 use Target::{Ignored, List, Number, Parsed, Session, Switch, Text, Texts, Trust, Unavailable};
 
 /// The flags in the order of `--help`.

@@ -1,6 +1,6 @@
 use std::ffi::OsString;
 
-use super::table::{FLAGS, Flag, Takes, Target};
+use super::table::{FLAGS, Flag, FlagValue, Target};
 use super::*;
 
 #[track_caller]
@@ -84,10 +84,10 @@ fn each_flag_has_one_row_and_help_names_it() {
 fn each_flag_changes_the_arguments() {
     let given = |flag: &Flag| {
         let value = match flag.takes {
-            Takes::Value(_) if matches!(flag.long, "mode" | "output") => "json",
-            Takes::Value(_) if flag.long == "thinking" => "high",
-            Takes::Value(_) if flag.long == "sandbox" => "rules",
-            Takes::Value(_) => "7",
+            FlagValue::Value(_) if matches!(flag.long, "mode" | "output") => "json",
+            FlagValue::Value(_) if flag.long == "thinking" => "high",
+            FlagValue::Value(_) if flag.long == "sandbox" => "rules",
+            FlagValue::Value(_) => "7",
             // This flag requires a mode.
             _ if flag.long == "json-snapshots" => return read("--mode json --json-snapshots"),
             _ => return read(&format!("--{}", flag.long)),

@@ -90,7 +90,7 @@ pub(crate) enum Scope {
 
 /// The two forms of the interactive mode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Face {
+pub(crate) enum InteractiveForm {
     Screen,
     Words,
 }
@@ -219,13 +219,13 @@ pub(crate) static COMMANDS: &[Row] = &[
 /// Returns the commands of a form of the interactive mode. The linear mode includes those of the screen, to refuse them
 /// with a hint.
 #[cfg(unix)]
-pub(crate) fn of_face(face: Face) -> impl Iterator<Item = &'static Row> {
-    COMMANDS.iter().filter(move |row| face == Face::Words || row.scope != Scope::Words)
+pub(crate) fn of_face(face: InteractiveForm) -> impl Iterator<Item = &'static Row> {
+    COMMANDS.iter().filter(move |row| face == InteractiveForm::Words || row.scope != Scope::Words)
 }
 
 /// Returns the command with this name, if this form of the interactive mode has it.
 #[cfg(unix)]
-pub(crate) fn named(name: &str, face: Face) -> Option<&'static Row> {
+pub(crate) fn named(name: &str, face: InteractiveForm) -> Option<&'static Row> {
     of_face(face).find(|row| row.name == name)
 }
 

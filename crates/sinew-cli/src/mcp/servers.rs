@@ -83,7 +83,7 @@ pub(crate) fn entries(startup: &Startup, keys: &[String]) -> Result<Entries, Fai
 
 /// Answers the requests of servers: first extensions, then the user.
 #[derive(Default)]
-pub(crate) struct Person {
+pub(crate) struct ServerPrompter {
     pub(crate) ask: Option<Arc<dyn Ask>>,
     pub(crate) hooks: Option<Arc<ServerHooks>>,
 }
@@ -95,7 +95,7 @@ pub(crate) struct Person {
 pub(crate) fn manager(
     startup: &Startup,
     keys: &[String],
-    person: Person,
+    person: ServerPrompter,
     clock: Arc<dyn Clock>,
     reserved: Vec<String>,
     warnings: &mut Vec<String>,
@@ -110,7 +110,7 @@ fn parts_of(
     entries: Entries,
     startup: &Startup,
     keys: &[String],
-    person: Person,
+    person: ServerPrompter,
     clock: Arc<dyn Clock>,
     reserved: Vec<String>,
 ) -> ManagerParts {
@@ -195,7 +195,7 @@ pub(super) fn ready(
         None => entries(startup, &keys)?,
     };
     told.append(&mut entries.warnings);
-    let mut parts = parts_of(entries, startup, &keys, Person::default(), Arc::clone(&clock) as _, Vec::new());
+    let mut parts = parts_of(entries, startup, &keys, ServerPrompter::default(), Arc::clone(&clock) as _, Vec::new());
     if traced {
         parts.connector = connector(startup, &keys, clock, Some(Arc::new(trace::show_request)));
         let host = parts.host;

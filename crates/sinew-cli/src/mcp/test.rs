@@ -68,8 +68,14 @@ pub(super) fn run(startup: &Startup, warnings: &[String], name: &str) -> Result<
 pub(super) fn reload(startup: &Startup, warnings: &[String], names: &[&str]) -> Result<u8, Failure> {
     let mut told = warnings.to_vec();
     let keys = keys(startup)?;
-    let manager =
-        servers::manager(startup, &keys, servers::Person::default(), Arc::new(SystemClock), Vec::new(), &mut told)?;
+    let manager = servers::manager(
+        startup,
+        &keys,
+        servers::ServerPrompter::default(),
+        Arc::new(SystemClock),
+        Vec::new(),
+        &mut told,
+    )?;
     warn(&told);
     let entries = manager.entries();
     for name in names {

@@ -21,7 +21,7 @@ use sinew_session::Sync;
 use sinew_tools::{
     EditMode, EditSettings, FileGuard, GuardSettings, ImageSettings, InterceptorSettings, OutsideSandbox,
 };
-use sinew_tui::Pace;
+use sinew_tui::OutputUnit;
 
 /// All settings that are in force.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -289,8 +289,8 @@ pub(crate) enum DoubleEscape {
 
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub(crate) struct Linear {
-    #[serde(with = "PaceWord")]
-    pub(crate) stream: Pace,
+    #[serde(with = "OutputUnitWord")]
+    pub(crate) stream: OutputUnit,
 }
 
 /// A section with one switch.
@@ -566,8 +566,8 @@ enum InterruptModeWord {
 }
 
 #[derive(Deserialize)]
-#[serde(remote = "Pace", rename_all = "kebab-case")]
-enum PaceWord {
+#[serde(remote = "OutputUnit", rename_all = "kebab-case")]
+enum OutputUnitWord {
     Line,
     Sentence,
     End,

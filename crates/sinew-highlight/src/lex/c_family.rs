@@ -60,7 +60,7 @@ enum Open {
 
 /// The previous token, as far as the next one depends on it.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Before {
+enum PreviousToken {
     Other,
     Name,
     Type,
@@ -80,7 +80,7 @@ impl CFamily {
         let rules = c_family_words::rules(self.dialect);
         self.resume(line);
         let mut then = Then::Any;
-        let mut before = Before::Other;
+        let mut before = PreviousToken::Other;
         if rules.preprocessor && self.open == Open::Nothing {
             self.directive(line);
         }
@@ -97,7 +97,7 @@ impl CFamily {
             let byte = line.first();
             if begins_name(byte) {
                 if self.prefixed_string(line, byte) {
-                    before = Before::Other;
+                    before = PreviousToken::Other;
                     continue;
                 }
                 let end = line.name_end(at);
@@ -108,7 +108,7 @@ impl CFamily {
                 continue;
             }
             let last = before;
-            before = Before::Other;
+            before = PreviousToken::Other;
             match byte {
                 b'0'..=b'9' => self.number(line),
                 b'"' | b'\'' | b'`' => self.string(line, byte),
@@ -119,7 +119,7 @@ impl CFamily {
                     self.resume(line);
                 }
                 b'.' if line.byte(at + 1).is_ascii_digit()
-                    && (last == Before::Other || self.dialect == Dialect::Go) =>
+                    && (last == PreviousToken::Other || self.dialect == Dialect::Go) =>
                 {
                     self.number(line)
                 }
@@ -130,16 +130,19 @@ impl CFamily {
                 b'.' => {
                     line.take(at + 1, Punctuation);
                     // Go writes the package before a type: `x io.Reader`.
-                    before =
-                        if self.dialect == Dialect::Go && last == Before::Type { Before::Name } else { Before::Dot };
+                    before = if self.dialect == Dialect::Go && last == PreviousToken::Type {
+                        PreviousToken::Name
+                    } else {
+                        PreviousToken::Dot
+                    };
                 }
                 b'-' if line.byte(at + 1) == b'>' => {
                     line.take(at + 2, rules.arrow);
-                    before = Before::Arrow;
+                    before = PreviousToken::Arrow;
                 }
                 b':' if line.byte(at + 1) == b':' => {
                     line.take(at + 2, Punctuation);
-                    before = Before::Path;
+                    before = PreviousToken::Path;
                 }
                 b':' if line.byte(at + 1) == b'=' => line.take(at + 2, Operator),
                 b'@' if begins_name(line.byte(at + 1)) && self.dialect == Dialect::Java => {
@@ -157,7 +160,7 @@ impl CFamily {
                     let generic = self.is_generic(line, byte, last);
                     line.take(at + 1, if generic { Punctuation } else { Operator });
                     if generic && byte == b'>' {
-                        before = Before::Type;
+                        before = PreviousToken::Type;
                     }
                     if generic && self.dialect == Dialect::Rust {
                         angles = if byte == b'<' { angles + 1 } else { angles.saturating_sub(1) };
@@ -165,17 +168,20 @@ impl CFamily {
                 }
                 b'*' | b'&' => {
                     let glued = at > 0 && line.byte(at - 1) == b' ' && line.byte(at + 1) != b' ';
-                    if self.dialect == Dialect::Go && matches!(last, Before::Name | Before::Close) && glued {
+                    if self.dialect == Dialect::Go
+                        && matches!(last, PreviousToken::Name | PreviousToken::Close)
+                        && glued
+                    {
                         before = last;
                     }
                     line.take(at + 1, Operator);
-                    if last == Before::Type && matches!(self.dialect, Dialect::C | Dialect::Cpp) {
-                        before = Before::Type;
+                    if last == PreviousToken::Type && matches!(self.dialect, Dialect::C | Dialect::Cpp) {
+                        before = PreviousToken::Type;
                     }
                 }
-                b'?' if last == Before::Type && matches!(self.dialect, Dialect::CSharp) => {
+                b'?' if last == PreviousToken::Type && matches!(self.dialect, Dialect::CSharp) => {
                     line.take(at + 1, Operator);
-                    before = Before::Type;
+                    before = PreviousToken::Type;
                 }
                 _ => {
                     match byte {
@@ -183,13 +189,14 @@ impl CFamily {
                         b'{' | b'}' | b';' => self.depth = 0,
                         b')' => {
                             self.depth = self.depth.saturating_sub(1);
-                            before = Before::Close;
+                            before = PreviousToken::Close;
                         }
                         b']' => {
                             self.attribute = false;
-                            before = if last == Before::Type { Before::Type } else { Before::Close };
+                            before =
+                                if last == PreviousToken::Type { PreviousToken::Type } else { PreviousToken::Close };
                         }
-                        b'[' if last == Before::Type => before = Before::Type,
+                        b'[' if last == PreviousToken::Type => before = PreviousToken::Type,
                         _ => {}
                     }
                     line.take(at + 1, rules.symbols[(byte & 127) as usize]);
@@ -520,7 +527,7 @@ impl CFamily {
     }
 
     /// Returns true if an angle bracket belongs to type parameters rather than a comparison.
-    fn is_generic(&self, line: &Line<'_, '_, '_>, byte: u8, last: Before) -> bool {
+    fn is_generic(&self, line: &Line<'_, '_, '_>, byte: u8, last: PreviousToken) -> bool {
         let at = line.at;
         if matches!(self.dialect, Dialect::C | Dialect::Go) {
             return false;
@@ -528,7 +535,9 @@ impl CFamily {
         let (before, after) = (if at == 0 { 0 } else { line.byte(at - 1) }, line.byte(at + 1));
         if byte == b'<' {
             let glued = begins_name(before) || before.is_ascii_digit() || before == b':';
-            (glued || last == Before::Keyword) && !matches!(after, b' ' | b'=' | b'<' | b'-') && !after.is_ascii_digit()
+            (glued || last == PreviousToken::Keyword)
+                && !matches!(after, b' ' | b'=' | b'<' | b'-')
+                && !after.is_ascii_digit()
         } else {
             (before.is_ascii_alphanumeric()
                 || matches!(before, b'_' | b'>' | b']' | b'?' | b'<' | b'*' | b'&' | b')' | b'}'))
@@ -536,11 +545,18 @@ impl CFamily {
         }
     }
 
-    fn name(&mut self, line: &mut Line<'_, '_, '_>, rules: &Rules, end: usize, then: &mut Then, before: &mut Before) {
+    fn name(
+        &mut self,
+        line: &mut Line<'_, '_, '_>,
+        rules: &Rules,
+        end: usize,
+        then: &mut Then,
+        before: &mut PreviousToken,
+    ) {
         let at = line.at;
         let last = *before;
         let text = &line.text[at..end];
-        let word = rules.words.get(text).filter(|_| last != Before::Dot);
+        let word = rules.words.get(text).filter(|_| last != PreviousToken::Dot);
         // An attribute derives a list of names.
         if let Some(word) = word.filter(|word| !(self.attribute && word.category == Type)) {
             *then = word.then;
@@ -559,9 +575,9 @@ impl CFamily {
                 _ => {}
             }
             *before = match word.category {
-                Type => Before::Type,
-                Variable | Number | Function => Before::Name,
-                _ => Before::Keyword,
+                Type => PreviousToken::Type,
+                Variable | Number | Function => PreviousToken::Name,
+                _ => PreviousToken::Keyword,
             };
             let called = word.category == Function;
             if !called || line.byte(line.after_blanks(end)) == b'(' {
@@ -591,7 +607,7 @@ impl CFamily {
         };
         let package = category == Type && self.dialect == Dialect::Go && next == b'.';
         let category = if package { Variable } else { category };
-        *before = if category == Type || package { Before::Type } else { Before::Name };
+        *before = if category == Type || package { PreviousToken::Type } else { PreviousToken::Name };
         if category == Function && self.dialect == Dialect::Rust && next == b'!' {
             return line.take(end + 1, Function);
         }
@@ -602,7 +618,7 @@ impl CFamily {
 /// The context of a name.
 struct NameContext<'a> {
     text: &'a [u8],
-    last: Before,
+    last: PreviousToken,
     /// The next byte that is not a blank, and the byte after it.
     next: u8,
     after_next: u8,
@@ -622,9 +638,9 @@ impl Rules {
         match self.dialect {
             Dialect::Rust => match last {
                 _ if next == b'!' && glued && after_next != b'=' => Function,
-                Before::Dot if called || next == b':' && after_next == b':' => Function,
-                Before::Path if is_shouted(text) => Variable,
-                Before::Dot | Before::Path => Plain,
+                PreviousToken::Dot if called || next == b':' && after_next == b':' => Function,
+                PreviousToken::Path if is_shouted(text) => Variable,
+                PreviousToken::Dot | PreviousToken::Path => Plain,
                 _ if called && text[0].is_ascii_lowercase() => Function,
                 _ if declares && next == b':' && after_next != b':' && glued => Variable,
                 _ if is_shouted(text) => Variable,
@@ -632,30 +648,32 @@ impl Rules {
             },
             Dialect::Go => match last {
                 _ if called => Function,
-                Before::Name | Before::Close if !glued_call(last, next) => Type,
+                PreviousToken::Name | PreviousToken::Close if !glued_call(last, next) => Type,
                 _ => Variable,
             },
             Dialect::C | Dialect::Cpp => match last {
                 _ if called => Function,
-                Before::Dot => Variable,
-                Before::Arrow | Before::Path => Plain,
-                Before::Type | Before::Name if depth > 0 && matches!(next, b',' | b')' | b'[') => Variable,
+                PreviousToken::Dot => Variable,
+                PreviousToken::Arrow | PreviousToken::Path => Plain,
+                PreviousToken::Type | PreviousToken::Name if depth > 0 && matches!(next, b',' | b')' | b'[') => {
+                    Variable
+                }
                 _ if self.dialect == Dialect::Cpp && text.starts_with(b"m_") => Variable,
                 _ => Plain,
             },
             Dialect::Java => match last {
-                _ if called && !(last == Before::Keyword && is_capitalised(text)) => Function,
-                Before::Path => Function,
+                _ if called && !(last == PreviousToken::Keyword && is_capitalised(text)) => Function,
+                PreviousToken::Path => Function,
                 _ if is_shouted(text) => Variable,
                 _ if text[0].is_ascii_uppercase() => Type,
-                Before::Type if depth > 0 && matches!(next, b',' | b')') => Variable,
+                PreviousToken::Type if depth > 0 && matches!(next, b',' | b')') => Variable,
                 _ if next == b'-' && after_next == b'>' => Variable,
                 _ => Plain,
             },
             Dialect::CSharp => match last {
-                _ if called && last != Before::Keyword => Function,
+                _ if called && last != PreviousToken::Keyword => Function,
                 _ if called => Type,
-                Before::Dot => Variable,
+                PreviousToken::Dot => Variable,
                 _ if begins_name(next) && !glued => Type,
                 _ if matches!(next, b'<' | b'?' | b'[') && glued && text[0].is_ascii_uppercase() => Type,
                 _ => Variable,
@@ -665,6 +683,6 @@ impl Rules {
 }
 
 /// Returns true for a Go name between a closing bracket and a dot, which is not a type.
-fn glued_call(last: Before, next: u8) -> bool {
-    last == Before::Close && next == b'.'
+fn glued_call(last: PreviousToken, next: u8) -> bool {
+    last == PreviousToken::Close && next == b'.'
 }

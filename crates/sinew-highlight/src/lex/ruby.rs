@@ -106,7 +106,7 @@ impl Ruby {
             return line.rest(Keyword);
         }
         let mut then = Then::Any;
-        let mut last = Last::Start;
+        let mut last = PreviousToken::Start;
         while !line.is_done() {
             line.blanks();
             self.token(line, &mut then, &mut last);
@@ -127,12 +127,12 @@ impl Ruby {
         line.rest(String);
     }
 
-    fn token(&mut self, line: &mut Line<'_, '_, '_>, then: &mut Then, last: &mut Last) {
+    fn token(&mut self, line: &mut Line<'_, '_, '_>, then: &mut Then, last: &mut PreviousToken) {
         let at = line.at;
         let byte = line.first();
         let next = line.byte(at + 1);
-        let before = std::mem::replace(last, Last::Operator);
-        let value = matches!(before, Last::Value | Last::Name);
+        let before = std::mem::replace(last, PreviousToken::Operator);
+        let value = matches!(before, PreviousToken::Value | PreviousToken::Name);
         let spaced = at > 0 && matches!(line.byte(at - 1), b' ' | b'\t');
         match byte {
             0 if line.is_done() => {}
@@ -140,16 +140,16 @@ impl Ruby {
             _ if begins_name(byte) => self.name(line, then, before, last),
             b'0'..=b'9' => {
                 line.take(line.number_end(at, false), Number);
-                *last = Last::Value;
+                *last = PreviousToken::Value;
             }
             b'"' | b'\'' | b'`' => {
                 line.take(at + 1, String);
                 self.text(line, Text { close: byte, open: 0, depth: 0, embeds: byte != b'\'' });
                 if line.first() == b':' && line.byte(line.at + 1) != b':' && at > 0 {
                     line.take(line.at + 1, String);
-                    *last = Last::Operator;
+                    *last = PreviousToken::Operator;
                 } else {
-                    *last = Last::Value;
+                    *last = PreviousToken::Value;
                 }
             }
             b'@' | b'$' => {
@@ -159,19 +159,19 @@ impl Ruby {
                 }
                 let stop = line.name_end(end);
                 line.take(if stop == end && byte == b'$' { end + 1 } else { stop }, Variable);
-                *last = Last::Value;
+                *last = PreviousToken::Value;
             }
             b':' if next == b':' => {
                 line.take(at + 2, Punctuation);
-                *last = Last::Path;
+                *last = PreviousToken::Path;
             }
             b':' if next == b'"' => {
                 line.take(at + 2, String);
                 self.text(line, Text { close: b'"', open: 0, depth: 0, embeds: true });
-                *last = Last::Value;
+                *last = PreviousToken::Value;
             }
             b':' if begins_name(next)
-                || matches!(next, b'[' | b'=' | b'<' | b'+' | b'*' | b'-' | b'!') && before != Last::Name =>
+                || matches!(next, b'[' | b'=' | b'<' | b'+' | b'*' | b'-' | b'!') && before != PreviousToken::Name =>
             {
                 let mut end = line.name_end(at + 1);
                 while end == at + 1
@@ -190,41 +190,43 @@ impl Ruby {
                     end += 1;
                 }
                 line.take(end, String);
-                *last = Last::Value;
+                *last = PreviousToken::Value;
             }
-            b'/' if !value || before == Last::Name && spaced && !matches!(next, b' ' | b'=') => self.regex(line, last),
-            b'%' if !value || before == Last::Name && spaced && next != b' ' && next != b'=' => {
+            b'/' if !value || before == PreviousToken::Name && spaced && !matches!(next, b' ' | b'=') => {
+                self.regex(line, last)
+            }
+            b'%' if !value || before == PreviousToken::Name && spaced && next != b' ' && next != b'=' => {
                 self.percent(line, last)
             }
-            b'<' if next == b'<' && self.begin_document(line, before, spaced) => *last = Last::Value,
+            b'<' if next == b'<' && self.begin_document(line, before, spaced) => *last = PreviousToken::Value,
             b'?' if !value && is_name(next) && !is_name(line.byte(at + 2)) => {
                 line.take(at + 2, String);
-                *last = Last::Value;
+                *last = PreviousToken::Value;
             }
-            b'|' if self.bars || matches!(before, Last::Brace | Last::Do) => {
+            b'|' if self.bars || matches!(before, PreviousToken::Brace | PreviousToken::Do) => {
                 self.bars = !self.bars;
                 line.take(at + 1, Punctuation);
             }
             b'.' if next == b'.' => line.take(at + if line.byte(at + 2) == b'.' { 3 } else { 2 }, Operator),
             b'.' => {
                 line.take(at + 1, Punctuation);
-                *last = Last::Dot;
+                *last = PreviousToken::Dot;
             }
             b'=' if next == b'>' => line.take(at + 2, Punctuation),
             b'(' | b'[' | b'{' => {
                 line.take(at + 1, Punctuation);
-                *last = if byte == b'{' { Last::Brace } else { Last::Start };
+                *last = if byte == b'{' { PreviousToken::Brace } else { PreviousToken::Start };
             }
             b')' | b']' | b'}' => {
                 if byte == b')' {
                     self.parameters = false;
                 }
                 line.take(at + 1, Punctuation);
-                *last = Last::Value;
+                *last = PreviousToken::Value;
             }
             b',' | b';' => {
                 line.take(at + 1, Punctuation);
-                *last = Last::Start;
+                *last = PreviousToken::Start;
             }
             b'<' if *then == Then::Variable => {
                 line.take(at + 1, Punctuation);
@@ -237,7 +239,7 @@ impl Ruby {
         }
     }
 
-    fn name(&mut self, line: &mut Line<'_, '_, '_>, then: &mut Then, before: Last, last: &mut Last) {
+    fn name(&mut self, line: &mut Line<'_, '_, '_>, then: &mut Then, before: PreviousToken, last: &mut PreviousToken) {
         let at = line.at;
         let mut end = line.name_end(at);
         if matches!(line.byte(end), b'?' | b'!') && line.byte(end + 1) != b'=' && line.byte(end + 1) != b'~' {
@@ -247,17 +249,17 @@ impl Ruby {
             }
         }
         let text = &line.text[at..end];
-        *last = Last::Name;
-        let key = line.byte(end) == b':' && line.byte(end + 1) != b':' && before != Last::Dot;
+        *last = PreviousToken::Name;
+        let key = line.byte(end) == b':' && line.byte(end + 1) != b':' && before != PreviousToken::Dot;
         let wanted = std::mem::take(then);
         if key
-            && (matches!(before, Last::Start | Last::Brace | Last::Name) || self.parameters)
+            && (matches!(before, PreviousToken::Start | PreviousToken::Brace | PreviousToken::Name) || self.parameters)
             && wanted != Then::Function
         {
             let parameter = self.parameters || self.bars;
             line.take(end, if parameter { Variable } else { String });
             line.take(end + 1, if parameter { Punctuation } else { String });
-            *last = Last::Start;
+            *last = PreviousToken::Start;
             return;
         }
         if wanted == Then::Function {
@@ -276,17 +278,18 @@ impl Ruby {
             return;
         }
         if let Some(word) = WORDS.get(text).filter(|word| {
-            before != Last::Dot || word.category == Function || matches!(text, b"new" | b"extend" | b"include")
+            before != PreviousToken::Dot || word.category == Function || matches!(text, b"new" | b"extend" | b"include")
         }) {
             if word.category == Keyword {
-                *last = if text == b"do" { Last::Do } else { Last::Start };
+                *last = if text == b"do" { PreviousToken::Do } else { PreviousToken::Start };
                 *then = word.then;
                 if matches!(text, b"end" | b"nil" | b"true" | b"false" | b"new") {
-                    *last = Last::Value;
+                    *last = PreviousToken::Value;
                 }
             }
-            let dotted =
-                before == Last::Dot && !matches!(text, b"new" | b"extend" | b"include") && word.category == Keyword;
+            let dotted = before == PreviousToken::Dot
+                && !matches!(text, b"new" | b"extend" | b"include")
+                && word.category == Keyword;
             return line.take(end, if dotted { Plain } else { word.category });
         }
         let category = match wanted {
@@ -303,8 +306,8 @@ impl Ruby {
         line.take(end, category);
     }
 
-    fn other(&self, line: &Line<'_, '_, '_>, text: &[u8], end: usize, before: Last) -> Category {
-        if (self.parameters || self.bars) && before != Last::Dot && text[0].is_ascii_lowercase() {
+    fn other(&self, line: &Line<'_, '_, '_>, text: &[u8], end: usize, before: PreviousToken) -> Category {
+        if (self.parameters || self.bars) && before != PreviousToken::Dot && text[0].is_ascii_lowercase() {
             return Variable;
         }
         if !text[0].is_ascii_uppercase() {
@@ -312,21 +315,21 @@ impl Ruby {
         }
         let path = line.byte(end) == b':' && line.byte(end + 1) == b':';
         let sent = line.byte(end) == b'.' && !is_shouted(text);
-        if path || sent || before == Last::Path && !is_shouted(text) { Type } else { Variable }
+        if path || sent || before == PreviousToken::Path && !is_shouted(text) { Type } else { Variable }
     }
 
-    fn regex(&mut self, line: &mut Line<'_, '_, '_>, last: &mut Last) {
+    fn regex(&mut self, line: &mut Line<'_, '_, '_>, last: &mut PreviousToken) {
         line.take(line.at + 1, String);
         self.text(line, Text { close: b'/', open: 0, depth: 0, embeds: true });
         let end = line.name_end(line.at);
         if self.open == Open::Nothing {
             line.take(end, String);
         }
-        *last = Last::Value;
+        *last = PreviousToken::Value;
     }
 
     /// Handles `%w(…)`, `%q{…}`, `%(…)` and similar literals.
-    fn percent(&mut self, line: &mut Line<'_, '_, '_>, last: &mut Last) {
+    fn percent(&mut self, line: &mut Line<'_, '_, '_>, last: &mut PreviousToken) {
         let at = line.at;
         let letter = line.byte(at + 1);
         let mark = if letter.is_ascii_alphabetic() { at + 2 } else { at + 1 };
@@ -348,10 +351,10 @@ impl Ruby {
         if letter == b'r' && self.open == Open::Nothing {
             line.take(line.name_end(line.at), String);
         }
-        *last = Last::Value;
+        *last = PreviousToken::Value;
     }
 
-    fn begin_document(&mut self, line: &mut Line<'_, '_, '_>, before: Last, spaced: bool) -> bool {
+    fn begin_document(&mut self, line: &mut Line<'_, '_, '_>, before: PreviousToken, spaced: bool) -> bool {
         let at = line.at;
         let indented = matches!(line.byte(at + 2), b'-' | b'~');
         let start = if indented { at + 3 } else { at + 2 };
@@ -362,7 +365,9 @@ impl Ruby {
         let closed = !quoted || line.byte(end) == quote;
         let shift = !indented
             && !quoted
-            && (!quote.is_ascii_uppercase() || before == Last::Value || before == Last::Name && !spaced);
+            && (!quote.is_ascii_uppercase()
+                || before == PreviousToken::Value
+                || before == PreviousToken::Name && !spaced);
         if end == begin
             || end - begin > LONGEST_LABEL
             || !closed
@@ -436,7 +441,7 @@ impl Ruby {
 
 /// The previous token.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Last {
+enum PreviousToken {
     Start,
     Operator,
     Value,
@@ -450,7 +455,7 @@ enum Last {
 fn inner(text: &[u8], paint: &mut Paint<'_>, nested: u32) {
     let mut line = Line::new(text, paint);
     let mut lexer = Ruby { nested, ..Ruby::default() };
-    let (mut then, mut last) = (Then::Any, Last::Start);
+    let (mut then, mut last) = (Then::Any, PreviousToken::Start);
     while !line.is_done() {
         line.blanks();
         lexer.token(&mut line, &mut then, &mut last);

@@ -33,7 +33,7 @@ pub(crate) struct Script {
     /// True if names belong to a type.
     typing: bool,
     /// The previous token, across lines.
-    before: Before,
+    before: PreviousToken,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -49,7 +49,7 @@ enum Mode {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Before {
+enum PreviousToken {
     /// The beginning of an expression.
     Start,
     /// `{`, `,` or `;`: a key may follow.
@@ -75,7 +75,7 @@ impl Script {
             comment: false,
             slashes: 0,
             typing: false,
-            before: Before::Separator,
+            before: PreviousToken::Separator,
         }
     }
 
@@ -121,7 +121,7 @@ impl Script {
             return self.name(line, then, *angles > 0);
         }
         let next = line.byte(at + 1);
-        let last = std::mem::replace(&mut self.before, Before::Start);
+        let last = std::mem::replace(&mut self.before, PreviousToken::Start);
         if matches!(byte, b';' | b'{' | b'}' | b')' | b'=') || byte == b',' && *angles == 0 {
             self.typing = byte == b'=' && next != b'>' && *then == Then::Module;
         }
@@ -130,26 +130,26 @@ impl Script {
             b'0'..=b'9' => {
                 let end = line.number_end(at, true);
                 line.take(end, Number);
-                self.before = Before::Value;
+                self.before = PreviousToken::Value;
             }
             b'.' if next.is_ascii_digit() => {
                 let end = line.number_end(at + 1, false);
                 line.take(end, Number);
-                self.before = Before::Value;
+                self.before = PreviousToken::Value;
             }
             b'.' if line.starts_with(b"...") => line.take(at + 3, Operator),
             b'.' => {
                 line.take(at + 1, Punctuation);
-                self.before = Before::Dot;
+                self.before = PreviousToken::Dot;
             }
             b'"' | b'\'' => {
                 let end = line.quote_end(byte, at + 1).unwrap_or(line.text.len());
                 line.take(end, String);
-                self.before = Before::Value;
+                self.before = PreviousToken::Value;
             }
             b'`' => {
                 line.take(at + 1, String);
-                self.before = Before::Value;
+                self.before = PreviousToken::Value;
                 self.push(Mode::Template);
             }
             b'/' if next == b'/' => {
@@ -161,7 +161,9 @@ impl Script {
                 line.take(at + 2, Comment);
                 self.block(line);
             }
-            b'/' if !matches!(last, Before::Value | Before::Name | Before::Dot) && self.slashes < MOST_SLASHES => {
+            b'/' if !matches!(last, PreviousToken::Value | PreviousToken::Name | PreviousToken::Dot)
+                && self.slashes < MOST_SLASHES =>
+            {
                 self.regex(line)
             }
             b'<' if self.begins_element(line, last) => {
@@ -169,21 +171,21 @@ impl Script {
                 self.element(line);
             }
             b'<' if self.types
-                && (last == Before::Name || !matches!(last, Before::Value))
+                && (last == PreviousToken::Name || !matches!(last, PreviousToken::Value))
                 && !matches!(next, b' ' | b'=' | b'<') =>
             {
                 line.take(at + 1, Punctuation);
                 *angles += 1;
-                self.before = Before::Colon;
+                self.before = PreviousToken::Colon;
             }
             b'>' if *angles > 0 => {
                 line.take(at + 1, Punctuation);
                 *angles -= 1;
-                self.before = Before::Name;
+                self.before = PreviousToken::Name;
             }
             b'?' if next == b'.' && !line.byte(at + 2).is_ascii_digit() => {
                 line.take(at + 2, if self.types { Punctuation } else { Operator });
-                self.before = Before::Dot;
+                self.before = PreviousToken::Dot;
             }
             b'(' | b'[' | b'{' => {
                 self.open(byte, last, *angles > 0);
@@ -197,46 +199,46 @@ impl Script {
                 *then = Then::Any;
                 *angles = 0;
                 self.body = false;
-                self.before = Before::Separator;
+                self.before = PreviousToken::Separator;
                 line.take(at + 1, Punctuation);
             }
             b',' => {
-                self.before = if *angles > 0 { Before::Colon } else { Before::Separator };
+                self.before = if *angles > 0 { PreviousToken::Colon } else { PreviousToken::Separator };
                 line.take(at + 1, Punctuation);
             }
             b':' => {
-                let key = last != Before::Value && !self.types && self.braces & 1 == 1 || at == 0;
+                let key = last != PreviousToken::Value && !self.types && self.braces & 1 == 1 || at == 0;
                 line.take(at + 1, if key { Punctuation } else { self.colon(line, last) });
                 let typed = self.types
                     && (at == 0 || !matches!(line.byte(at - 1), b' ' | b'\t'))
-                    && (self.braces & 1 == 0 || self.bodies & 1 == 1 || last == Before::Value);
+                    && (self.braces & 1 == 0 || self.bodies & 1 == 1 || last == PreviousToken::Value);
                 self.typing = typed;
-                self.before = if typed { Before::Colon } else { Before::Start };
+                self.before = if typed { PreviousToken::Colon } else { PreviousToken::Start };
             }
             b'=' if next == b'>' => line.take(at + 2, Operator),
             b'=' if self.typing => {
                 line.take(at + 1, Operator);
-                self.before = Before::Colon;
+                self.before = PreviousToken::Colon;
             }
             b'|' | b'&'
                 if self.types
                     && next != byte
                     && (*angles > 0
                         || self.typing
-                        || last == Before::Colon
+                        || last == PreviousToken::Colon
                         || line.text[..at].iter().all(u8::is_ascii_whitespace)) =>
             {
                 self.typing = true;
                 line.take(at + 1, Operator);
-                self.before = Before::Colon;
+                self.before = PreviousToken::Colon;
             }
             b'+' | b'-' if next == byte => {
                 line.take(at + 2, Operator);
                 self.before = last;
             }
-            b'!' if self.types && next != b'=' && matches!(last, Before::Name | Before::Value) => {
+            b'!' if self.types && next != b'=' && matches!(last, PreviousToken::Name | PreviousToken::Value) => {
                 line.take(at + 1, Operator);
-                self.before = Before::Value;
+                self.before = PreviousToken::Value;
             }
             b'+' | b'-' | b'*' | b'/' | b'%' | b'=' | b'!' | b'&' | b'|' | b'^' | b'~' | b'?' | b'<' | b'>' => {
                 line.take(at + 1, Operator);
@@ -248,24 +250,24 @@ impl Script {
     }
 
     /// Returns the category of a colon: punctuation after a key or a label, an operator in `?:` or before a type.
-    fn colon(&self, line: &Line<'_, '_, '_>, last: Before) -> Category {
+    fn colon(&self, line: &Line<'_, '_, '_>, last: PreviousToken) -> Category {
         if !self.types {
             let glued = line.at > 0 && is_name(line.byte(line.at - 1));
-            return if glued && (last == Before::Name || self.braces & 1 == 1) { Punctuation } else { Operator };
+            return if glued && (last == PreviousToken::Name || self.braces & 1 == 1) { Punctuation } else { Operator };
         }
         let glued = line.at > 0 && (is_name(line.byte(line.at - 1)) || matches!(line.byte(line.at - 1), b'"' | b'\''));
         if glued && self.braces & 1 == 1 && self.bodies & 1 == 0 { Punctuation } else { Operator }
     }
 
     /// Opens a bracket. A brace in angle brackets is the default of a type parameter.
-    fn open(&mut self, byte: u8, last: Before, in_angles: bool) {
+    fn open(&mut self, byte: u8, last: PreviousToken, in_angles: bool) {
         let brace = byte == b'{';
-        let body = brace && (self.body && !in_angles || self.types && last == Before::Colon);
+        let body = brace && (self.body && !in_angles || self.types && last == PreviousToken::Colon);
         self.braces = self.braces << 1 | u64::from(brace);
         self.bodies = self.bodies << 1 | u64::from(body);
         if brace {
             self.body &= in_angles;
-            self.before = Before::Separator;
+            self.before = PreviousToken::Separator;
             if let Some(Mode::Code(depth)) = self.modes.last_mut() {
                 *depth = depth.saturating_add(1);
             }
@@ -276,7 +278,7 @@ impl Script {
         line.take(line.at + 1, Punctuation);
         self.braces >>= 1;
         self.bodies >>= 1;
-        self.before = if byte == b'}' { Before::Separator } else { Before::Value };
+        self.before = if byte == b'}' { PreviousToken::Separator } else { PreviousToken::Value };
         if byte == b'}' {
             match self.modes.last_mut() {
                 Some(Mode::Code(0)) => {
@@ -296,7 +298,7 @@ impl Script {
                 b'`' => {
                     line.take(index + 1, String);
                     self.modes.pop();
-                    self.before = Before::Value;
+                    self.before = PreviousToken::Value;
                     return;
                 }
                 b'$' if line.byte(index + 1) == b'{' && self.modes.len() < DEEPEST => {
@@ -305,7 +307,7 @@ impl Script {
                     self.push(Mode::Code(0));
                     self.braces <<= 1;
                     self.bodies <<= 1;
-                    self.before = Before::Start;
+                    self.before = PreviousToken::Start;
                     return;
                 }
                 b'\\' => index += 2,
@@ -334,12 +336,12 @@ impl Script {
         }
         let end = line.name_end(index + 1);
         line.take(end, String);
-        self.before = Before::Value;
+        self.before = PreviousToken::Value;
     }
 
-    fn begins_element(&self, line: &Line<'_, '_, '_>, last: Before) -> bool {
+    fn begins_element(&self, line: &Line<'_, '_, '_>, last: PreviousToken) -> bool {
         let next = line.byte(line.at + 1);
-        if !self.elements || matches!(last, Before::Value | Before::Name | Before::Colon) {
+        if !self.elements || matches!(last, PreviousToken::Value | PreviousToken::Name | PreviousToken::Colon) {
             return false;
         }
         if next == b'>' {
@@ -394,7 +396,7 @@ impl Script {
             b'/' if line.byte(at + 1) == b'>' => {
                 line.take(at + 2, Punctuation);
                 self.modes.pop();
-                self.before = Before::Value;
+                self.before = PreviousToken::Value;
             }
             b'/' if line.byte(at + 1) == b'/' => line.rest(Comment),
             quote @ (b'"' | b'\'') => {
@@ -422,7 +424,7 @@ impl Script {
         if self.push(Mode::Code(0)) {
             self.braces <<= 1;
             self.bodies <<= 1;
-            self.before = Before::Start;
+            self.before = PreviousToken::Start;
         }
     }
 
@@ -438,7 +440,7 @@ impl Script {
                     line.take(line.at + 1, Punctuation);
                 }
                 self.modes.pop();
-                self.before = Before::Value;
+                self.before = PreviousToken::Value;
             }
             b'<' => {
                 line.take(at + 1, Punctuation);
@@ -461,32 +463,32 @@ impl Script {
         let after = line.after_blanks(end);
         let next = line.byte(after);
         let last = self.before;
-        let member = last == Before::Dot;
+        let member = last == PreviousToken::Dot;
         let key = self.is_key(line, last, end);
         if !member
             && !key
             && let Some(word) = HARD.get(text).or_else(|| self.soft(line, text, after, last, in_angles))
         {
             self.before = match word.category {
-                Keyword if matches!(text, b"null" | b"true" | b"false" | b"undefined" | b"NaN") => Before::Value,
+                Keyword if matches!(text, b"null" | b"true" | b"false" | b"undefined" | b"NaN") => PreviousToken::Value,
                 Keyword
                     if self.types
                         && matches!(text, b"as" | b"extends" | b"implements" | b"is" | b"keyof" | b"satisfies") =>
                 {
-                    Before::Colon
+                    PreviousToken::Colon
                 }
-                Keyword => Before::Keyword,
-                _ => Before::Name,
+                Keyword => PreviousToken::Keyword,
+                _ => PreviousToken::Name,
             };
             *then = word.then;
-            self.typing |= self.before == Before::Colon;
+            self.typing |= self.before == PreviousToken::Colon;
             if word.category == Keyword && matches!(text, b"class" | b"interface" | b"enum" | b"type") {
                 self.body = text != b"enum";
             }
             return line.take(end, word.category);
         }
         let wanted = std::mem::take(then);
-        self.before = Before::Name;
+        self.before = PreviousToken::Name;
         let category =
             match wanted {
                 Then::Type if !member => {
@@ -513,17 +515,22 @@ impl Script {
         line: &Line<'_, '_, '_>,
         text: &[u8],
         after: usize,
-        last: Before,
+        last: PreviousToken,
         in_angles: bool,
     ) -> Category {
         let next = line.byte(after);
-        let member = last == Before::Dot;
-        if next != b'(' && (last == Before::Colon || member && self.typing || in_angles && text[0].is_ascii_uppercase())
+        let member = last == PreviousToken::Dot;
+        if next != b'('
+            && (last == PreviousToken::Colon || member && self.typing || in_angles && text[0].is_ascii_uppercase())
         {
             return Type;
         }
         if next == b'(' || next == b'`' && line.text[..after].ends_with(text) || self.is_function_value(line, after) {
-            return if !member && last == Before::Keyword && TYPES.get(text).is_some() { Type } else { Function };
+            return if !member && last == PreviousToken::Keyword && TYPES.get(text).is_some() {
+                Type
+            } else {
+                Function
+            };
         }
         if self.types
             && next == b'<'
@@ -544,8 +551,8 @@ impl Script {
     }
 
     /// Returns true if a name is a key of an object or a member of a type: `name:`, `name?:`.
-    fn is_key(&self, line: &Line<'_, '_, '_>, last: Before, end: usize) -> bool {
-        if self.braces & 1 == 0 || last != Before::Separator {
+    fn is_key(&self, line: &Line<'_, '_, '_>, last: PreviousToken, end: usize) -> bool {
+        if self.braces & 1 == 0 || last != PreviousToken::Separator {
             return false;
         }
         let end = if self.types && line.byte(end) == b'?' { end + 1 } else { end };
@@ -600,7 +607,7 @@ impl Script {
         line: &Line<'_, '_, '_>,
         text: &[u8],
         after: usize,
-        last: Before,
+        last: PreviousToken,
         in_angles: bool,
     ) -> Option<super::words::Word> {
         let next = line.byte(after);
@@ -608,7 +615,8 @@ impl Script {
             let fits = begins_name(next)
                 || matches!(next, b'{' | b'*' | b'[' | b'"' | b'\'' | b'#' | b'$')
                 || text == b"async" && next == b'(';
-            let other = matches!(text, b"of" | b"from" | b"as") && matches!(last, Before::Start | Before::Dot);
+            let other =
+                matches!(text, b"of" | b"from" | b"as") && matches!(last, PreviousToken::Start | PreviousToken::Dot);
             return (fits && !other).then_some(word);
         }
         if !self.types {
@@ -616,9 +624,10 @@ impl Script {
         }
         let word = TYPESCRIPT.get(text)?;
         if word.category == Type {
-            let fits = last == Before::Colon
+            let fits = last == PreviousToken::Colon
                 || in_angles
-                || matches!(last, Before::Keyword | Before::Start) && !matches!(next, b'.' | b'(' | b'=' | b':');
+                || matches!(last, PreviousToken::Keyword | PreviousToken::Start)
+                    && !matches!(next, b'.' | b'(' | b'=' | b':');
             return fits.then_some(word);
         }
         let fits = begins_name(next)

@@ -36,9 +36,9 @@ pub fn sixel(picture: &Picture, cancel: &CancelToken) -> Result<String> {
 const NONE: u16 = u16::MAX;
 
 /// A palette, and the palette index of every pixel.
-type Indexed = (Vec<[u8; 3]>, Vec<u16>);
+type IndexedImage = (Vec<[u8; 3]>, Vec<u16>);
 
-fn index(pixels: &[u8], width: usize, cancel: &CancelToken) -> Result<Indexed> {
+fn index(pixels: &[u8], width: usize, cancel: &CancelToken) -> Result<IndexedImage> {
     if let Some(exact) = exact(pixels, cancel)? {
         return Ok(exact);
     }
@@ -60,7 +60,7 @@ fn index(pixels: &[u8], width: usize, cancel: &CancelToken) -> Result<Indexed> {
 const BAYER: [[u16; 4]; 4] = [[0, 8, 2, 10], [12, 4, 14, 6], [3, 11, 1, 9], [15, 7, 13, 5]];
 
 /// Returns the exact colours; `None` if there are too many.
-fn exact(pixels: &[u8], cancel: &CancelToken) -> Result<Option<Indexed>> {
+fn exact(pixels: &[u8], cancel: &CancelToken) -> Result<Option<IndexedImage>> {
     let mut palette = Vec::new();
     let mut numbers = std::collections::HashMap::new();
     let mut indices = Vec::with_capacity(pixels.len() / 4);

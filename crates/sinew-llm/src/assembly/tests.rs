@@ -1,7 +1,7 @@
 use serde_json::json;
 
 use super::*;
-use crate::event::Partial;
+use crate::event::PartialAnswer;
 
 thread_local! {
     /// The number of accesses to blocks in this thread.
@@ -16,7 +16,7 @@ fn request() -> Request {
 
 /// Applies the events to a partial message and returns their names and the final message.
 fn play(events: VecDeque<StreamEvent>) -> (Vec<&'static str>, AssistantMessage) {
-    let mut partial = Partial::default();
+    let mut partial = PartialAnswer::default();
     let names = events.iter().map(StreamEvent::name).collect();
     events.iter().for_each(|event| partial.apply(event));
     (names, partial.message().clone())
@@ -153,7 +153,7 @@ fn limits_the_number_of_blocks() {
 fn parses_arguments_in_small_pieces_once() {
     use crate::partial_json::tests::PARSED;
     let mut assembly = Assembly::new(&request());
-    let mut partial = Partial::default();
+    let mut partial = PartialAnswer::default();
     let index = assembly.begin_call("a", "write");
     let text = format!("{{\"content\":\"{}\"}}", "x".repeat(1 << 20));
     let before = PARSED.with(std::cell::Cell::get);

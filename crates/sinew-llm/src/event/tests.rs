@@ -83,7 +83,7 @@ fn merges_only_deltas_of_one_kind_and_block() {
 
 #[test]
 fn json_events_contain_the_partial_message_and_the_complete_content_at_the_end() {
-    let mut partial = Partial::new(AssistantMessage { model: "m".into(), ..AssistantMessage::default() });
+    let mut partial = PartialAnswer::new(AssistantMessage { model: "m".into(), ..AssistantMessage::default() });
     let events = [
         StreamEvent::ToolCallStart { content_index: 0, id: "c".into(), name: "ls".into() },
         StreamEvent::ToolCallDelta { content_index: 0, delta: "{\"path\":\"sr".into() },
@@ -104,7 +104,7 @@ fn json_events_contain_the_partial_message_and_the_complete_content_at_the_end()
 #[test]
 fn parses_slowly_arriving_arguments_in_linear_time() {
     let text = json!({"content": "x".repeat(300_000), "path": "a"}).to_string();
-    let mut partial = Partial::new(AssistantMessage::default());
+    let mut partial = PartialAnswer::new(AssistantMessage::default());
     partial.apply(&StreamEvent::ToolCallStart { content_index: 0, id: "c".into(), name: "write".into() });
     let read = || partial_json::tests::BYTES.with(std::cell::Cell::get);
     let before = read();

@@ -20,12 +20,12 @@ use super::{
 
 /// A message of the three roles that models support, with the four kinds of blocks. Any other message is an error.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Common(pub AgentMessage);
+pub struct CommonMessage(pub AgentMessage);
 
-impl<'de> Deserialize<'de> for Common {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Common, D::Error> {
+impl<'de> Deserialize<'de> for CommonMessage {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<CommonMessage, D::Error> {
         let fields: MessageFields<'de> = object(deserializer)?;
-        fields.message().map(Common).ok_or_else(|| D::Error::custom("no common message"))
+        fields.message().map(CommonMessage).ok_or_else(|| D::Error::custom("no common message"))
     }
 }
 

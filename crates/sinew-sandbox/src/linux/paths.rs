@@ -6,7 +6,7 @@ use std::path::{Component, Path, PathBuf};
 use sinew_base::{Error, Result};
 
 use super::glob::{Glob, is_glob};
-use crate::Surroundings;
+use crate::CallerEnvironment;
 
 /// An entry of a policy.
 #[derive(Debug, Clone)]
@@ -20,7 +20,7 @@ pub(super) enum Entry {
 /// # Errors
 /// Returns an error if the entry is empty, contains a NUL, names another user's home, or needs a home directory that is
 /// unknown.
-fn expand_home(entry: &str, surroundings: &Surroundings) -> Result<PathBuf> {
+fn expand_home(entry: &str, surroundings: &CallerEnvironment) -> Result<PathBuf> {
     if entry.is_empty() || entry.contains('\0') {
         return Err(Error::invalid(format!("Sandbox.create: {entry:?} is not a path")));
     }
@@ -57,7 +57,7 @@ fn normalize(path: &Path) -> PathBuf {
 ///
 /// # Errors
 /// Returns an error if the entry is not a valid path.
-pub(super) fn absolute(entry: &str, base: &Path, surroundings: &Surroundings) -> Result<PathBuf> {
+pub(super) fn absolute(entry: &str, base: &Path, surroundings: &CallerEnvironment) -> Result<PathBuf> {
     Ok(normalize(&base.join(expand_home(entry, surroundings)?)))
 }
 
@@ -65,7 +65,7 @@ pub(super) fn absolute(entry: &str, base: &Path, surroundings: &Surroundings) ->
 ///
 /// # Errors
 /// Returns an error if the entry is not a valid path or glob.
-pub(super) fn entries(entry: &str, bases: &[PathBuf], surroundings: &Surroundings) -> Result<Vec<Entry>> {
+pub(super) fn entries(entry: &str, bases: &[PathBuf], surroundings: &CallerEnvironment) -> Result<Vec<Entry>> {
     let expanded = expand_home(entry, surroundings)?;
     let mut found = Vec::new();
     for base in bases {
@@ -120,7 +120,7 @@ mod tests {
 
     #[test]
     fn different_spellings_resolve_to_the_same_path() {
-        let surroundings = Surroundings { home: Some("/home/u".into()), ..Surroundings::default() };
+        let surroundings = CallerEnvironment { home: Some("/home/u".into()), ..CallerEnvironment::default() };
         for (entry, expected) in [
             ("a/", "/r/a"),
             ("./a/../b", "/r/b"),
@@ -136,7 +136,9 @@ mod tests {
         for (entry, words) in [("", "not a path"), ("~root/x", "another user"), ("a\0b", "not a path")] {
             assert!(absolute(entry, Path::new("/r"), &surroundings).unwrap_err().message().contains(words), "{entry}");
         }
-        assert!(absolute("~/x", Path::new("/r"), &Surroundings::default()).unwrap_err().message().contains("home"));
+        assert!(
+            absolute("~/x", Path::new("/r"), &CallerEnvironment::default()).unwrap_err().message().contains("home")
+        );
     }
 
     #[test]

@@ -9,7 +9,7 @@ use sinew_base::{Error, ErrorCode, Result};
 use super::glob::Glob;
 use super::paths::{Entry, absolute, entries, place};
 use super::scan::walk;
-use crate::{Mode, Policy, Protect, Surroundings};
+use crate::{CallerEnvironment, Mode, Policy, Protect};
 
 /// Paths in the home directory that programs of [`Mode::Workspace`] and [`Mode::ReadOnly`] cannot read.
 const SECRETS: [&str; 15] = [
@@ -71,7 +71,7 @@ impl Rules {
     /// # Errors
     /// Returns an error that names the entry if a root is missing, a link, `/` or the home directory, or if entries
     /// contradict each other.
-    pub(super) fn new(policy: &Policy, surroundings: &Surroundings) -> Result<Rules> {
+    pub(super) fn new(policy: &Policy, surroundings: &CallerEnvironment) -> Result<Rules> {
         check_combination(policy)?;
         let home = surroundings.home.as_deref().and_then(|home| home.canonicalize().ok());
         let roots = roots(policy, surroundings, home.as_deref())?;
@@ -174,7 +174,7 @@ fn check_combination(policy: &Policy) -> Result<()> {
     }
 }
 
-fn roots(policy: &Policy, surroundings: &Surroundings, home: Option<&Path>) -> Result<Vec<PathBuf>> {
+fn roots(policy: &Policy, surroundings: &CallerEnvironment, home: Option<&Path>) -> Result<Vec<PathBuf>> {
     let mut roots = Vec::new();
     for entry in &policy.roots {
         let error = |text: &str| Error::invalid(format!("Sandbox.create: roots: {entry:?} {text}"));
@@ -205,7 +205,7 @@ fn roots(policy: &Policy, surroundings: &Surroundings, home: Option<&Path>) -> R
     Ok(roots)
 }
 
-fn writable(policy: &Policy, roots: &[PathBuf], write: Vec<Entry>, surroundings: &Surroundings) -> Vec<PathBuf> {
+fn writable(policy: &Policy, roots: &[PathBuf], write: Vec<Entry>, surroundings: &CallerEnvironment) -> Vec<PathBuf> {
     let mut paths = Vec::new();
     if policy.mode == Mode::Rules {
         return paths;
@@ -230,7 +230,7 @@ fn writable(policy: &Policy, roots: &[PathBuf], write: Vec<Entry>, surroundings:
 }
 
 /// Finds the programs of `denyExec`: every file with such a name in `PATH`.
-fn programs(names: &[String], bases: &[PathBuf], surroundings: &Surroundings) -> Result<Vec<PathBuf>> {
+fn programs(names: &[String], bases: &[PathBuf], surroundings: &CallerEnvironment) -> Result<Vec<PathBuf>> {
     let mut programs = Vec::new();
     for name in names {
         if name.contains('/') || name.starts_with('~') {

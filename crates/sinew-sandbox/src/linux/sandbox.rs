@@ -25,7 +25,7 @@ use super::rules::Rules;
 use super::scan::Scan;
 use super::strength::{Mechanisms, status};
 use super::take_back::{HoldingFolder, take_back};
-use crate::{Enforcement, Mode, Network, Policy, Refusal, Status, Surroundings};
+use crate::{CallerEnvironment, Enforcement, Mode, Network, Policy, Refusal, Status};
 
 /// A compiled policy. Clones share it, and it can be used from several threads at the same time.
 #[derive(Debug, Clone)]
@@ -49,7 +49,7 @@ impl Sandbox {
     /// # Errors
     /// Returns an error that names the entry if the policy contradicts itself, or if a root is missing, a link or too
     /// wide; and if a promise of [`Policy::required`] cannot be enforced on this system.
-    pub fn prepare(policy: &Policy, surroundings: &Surroundings) -> Result<Sandbox> {
+    pub fn prepare(policy: &Policy, surroundings: &CallerEnvironment) -> Result<Sandbox> {
         let Some(architecture) = Architecture::of_program() else {
             return Err(Error::new(
                 ErrorCode::Unsupported,
@@ -146,7 +146,7 @@ impl State {
 impl PreparedSandbox {
     fn new(
         policy: &Policy,
-        surroundings: &Surroundings,
+        surroundings: &CallerEnvironment,
         architecture: Architecture,
     ) -> Result<(PreparedSandbox, Status)> {
         let rules = Rules::new(policy, surroundings)?;
@@ -326,7 +326,7 @@ fn filter_options(policy: &Policy, granted: Mechanisms) -> FilterOptions {
 fn application(
     policy: &Policy,
     rules: &Rules,
-    surroundings: &Surroundings,
+    surroundings: &CallerEnvironment,
     architecture: Architecture,
     granted: Mechanisms,
 ) -> Result<Application> {

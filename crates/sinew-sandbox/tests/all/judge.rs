@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::play;
-use sinew_sandbox::{Enforcement, FileUse, Mode, Policy, Sandbox, Surroundings};
+use sinew_sandbox::{CallerEnvironment, Enforcement, FileUse, Mode, Policy, Sandbox};
 
 const FILES: [&str; 9] = [
     "w/plain",
@@ -58,7 +58,8 @@ fn decides_about_each_file_like_the_kernel() {
     }
     fs::hard_link(top.join("w/.env"), top.join("w/other-name")).unwrap();
     symlink(top.join("out/shared"), top.join("w/linked")).unwrap();
-    let surroundings = Surroundings { cwd: "/".into(), home: Some(top.join("out")), ..Surroundings::default() };
+    let surroundings =
+        CallerEnvironment { cwd: "/".into(), home: Some(top.join("out")), ..CallerEnvironment::default() };
     for policy in policies(&top.join("w").to_string_lossy()) {
         let sandbox = Sandbox::prepare(&policy, &surroundings).unwrap();
         if sandbox.status().read.held == Enforcement::Advisory {

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use crate::play;
 use sinew_base::ErrorCode;
-use sinew_sandbox::{Enforcement, Mode, Policy, Promise, Sandbox, Status, Surroundings};
+use sinew_sandbox::{CallerEnvironment, Enforcement, Mode, Policy, Promise, Sandbox, Status};
 
 /// The variable that names the row in the process that runs it.
 const ROW: &str = "SINEW_WEAKER_ROW";
@@ -93,7 +93,7 @@ fn play(system: &System, folder: &Path) {
         deny_read: vec![root.join(".env").to_str().unwrap().into()],
         ..Policy::new(Mode::Workspace)
     };
-    let surroundings = Surroundings { cwd: root.clone(), ..Surroundings::default() };
+    let surroundings = CallerEnvironment { cwd: root.clone(), ..CallerEnvironment::default() };
     let sandbox = Sandbox::prepare(&policy, &surroundings).unwrap();
     assert_eq!(held(sandbox.status()), system.held, "{}: {:#?}", system.name, sandbox.status());
     for (index, promise) in [Promise::Write, Promise::Read, Promise::Signals].into_iter().enumerate() {
@@ -143,7 +143,7 @@ fn without_notifications_the_sockets_are_advisory_and_a_sandbox_inside_another_o
     let root = folder.path().join("root");
     std::fs::create_dir(&root).unwrap();
     let policy = Policy { roots: vec![root.to_str().unwrap().into()], ..Policy::new(Mode::Workspace) };
-    let surroundings = Surroundings { cwd: root.clone(), ..Surroundings::default() };
+    let surroundings = CallerEnvironment { cwd: root.clone(), ..CallerEnvironment::default() };
     let outer = Sandbox::prepare(&policy, &surroundings).unwrap();
     let entry = outer.enter().unwrap();
     let mut command = Command::new(std::env::current_exe().unwrap());
@@ -157,7 +157,7 @@ fn without_notifications_the_sockets_are_advisory_and_a_sandbox_inside_another_o
 fn inside_another_sandbox() {
     let Some(root) = std::env::var_os("SINEW_INNER_ROOT") else { return };
     let policy = Policy { roots: vec![root.to_str().unwrap().into()], ..Policy::new(Mode::Workspace) };
-    let surroundings = Surroundings { cwd: "/".into(), ..Surroundings::default() };
+    let surroundings = CallerEnvironment { cwd: "/".into(), ..CallerEnvironment::default() };
     let sandbox = Sandbox::prepare(&policy, &surroundings).unwrap();
     // Another supervisor already answers, and namespaces are refused; Landlock can be applied once more.
     assert_eq!(sandbox.status().sockets.held, Enforcement::Advisory);

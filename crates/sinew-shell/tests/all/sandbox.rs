@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use sinew_base::{CancelToken, ErrorCode};
-use sinew_sandbox::{Mode, Policy, Refusal, RefusalKind, Sandbox, Surroundings};
+use sinew_sandbox::{CallerEnvironment, Mode, Policy, Refusal, RefusalKind, Sandbox};
 use sinew_shell::{Engine, RunOptions, RunResult, Shell, ShellOptions, StreamOptions, execute_streams};
 use tempfile::TempDir;
 
@@ -40,7 +40,7 @@ impl Project {
             deny_read: vec!["**/.env".into()],
             ..Policy::new(Mode::Workspace)
         };
-        let surroundings = Surroundings { cwd: self.root.clone(), ..Surroundings::default() };
+        let surroundings = CallerEnvironment { cwd: self.root.clone(), ..CallerEnvironment::default() };
         Sandbox::prepare(&policy, &surroundings).unwrap()
     }
 

@@ -39,13 +39,13 @@ impl Ellipsis {
 /// Cuts `text` to `max` cells. `None` if it fits and needs no padding.
 pub(crate) fn truncate<U: Unit>(text: &[U], max: usize, ellipsis: Ellipsis, pad: bool, tab: usize) -> Option<Vec<U>> {
     match cut(text, max, ellipsis, pad, tab) {
-        Cut::Done(out) => Some(out),
-        Cut::Fits { end, col } if pad && col < max => {
+        CutResult::Done(out) => Some(out),
+        CutResult::Fits { end, col } if pad && col < max => {
             let mut out = text[..end].to_vec();
             out.resize(end + max - col, U::ascii(b' '));
             Some(out)
         }
-        Cut::Fits { .. } => None,
+        CutResult::Fits { .. } => None,
     }
 }
 
@@ -60,12 +60,12 @@ pub(crate) fn truncate_start<U: Unit>(
 ) -> Option<Vec<U>> {
     // The cluster that does not fit follows everything that is kept; more text can only make it wider.
     match cut(start, max, ellipsis, pad, tab) {
-        Cut::Done(out) => Some(out),
-        Cut::Fits { .. } => None,
+        CutResult::Done(out) => Some(out),
+        CutResult::Fits { .. } => None,
     }
 }
 
-enum Cut<U> {
+enum CutResult<U> {
     Done(Vec<U>),
     /// The text fits: its end without broken sequences, and its width.
     Fits {
@@ -74,7 +74,7 @@ enum Cut<U> {
     },
 }
 
-fn cut<U: Unit>(text: &[U], max: usize, ellipsis: Ellipsis, pad: bool, tab: usize) -> Cut<U> {
+fn cut<U: Unit>(text: &[U], max: usize, ellipsis: Ellipsis, pad: bool, tab: usize) -> CutResult<U> {
     let mark = ellipsis.cells().min(max);
     let limit = max - mark;
     let mut style = Style::PLAIN;
@@ -118,7 +118,7 @@ fn cut<U: Unit>(text: &[U], max: usize, ellipsis: Ellipsis, pad: bool, tab: usiz
         }
     };
     let Some((place, style, cut_col)) = cut.filter(|_| !fits) else {
-        return Cut::Fits { end: whole_end(broken, text.len()), col };
+        return CutResult::Fits { end: whole_end(broken, text.len()), col };
     };
     let mut out = text[..place].to_vec();
     style.close(text, &mut out);
@@ -126,7 +126,7 @@ fn cut<U: Unit>(text: &[U], max: usize, ellipsis: Ellipsis, pad: bool, tab: usiz
     if pad {
         out.resize(out.len() + max - cut_col - mark, U::ascii(b' '));
     }
-    Cut::Done(out)
+    CutResult::Done(out)
 }
 
 /// Returns the end of the text before `at` without trailing broken sequences.

@@ -1,7 +1,7 @@
 //! Changes of the text, all of which go through one function.
 
 use super::undo::Change;
-use super::{Editor, Last};
+use super::{Editor, LastCommand};
 
 impl Editor {
     /// Replaces the bytes `from..to` and moves the cursor after the new text. If `joins`, one undo removes it together
@@ -20,7 +20,7 @@ impl Editor {
     }
 
     pub(super) fn undo_one(&mut self) -> bool {
-        self.last = Last::Other;
+        self.last = LastCommand::Other;
         let Some(change) = self.undo.back() else { return false };
         let end = change.at + change.inserted.len();
         self.text.replace_range(change.at..end, &change.removed);
@@ -29,7 +29,7 @@ impl Editor {
     }
 
     pub(super) fn redo_one(&mut self) -> bool {
-        self.last = Last::Other;
+        self.last = LastCommand::Other;
         let Some(change) = self.undo.forward() else { return false };
         let end = change.at + change.removed.len();
         self.text.replace_range(change.at..end, &change.inserted);

@@ -5,7 +5,7 @@ use super::objects::{self, Span};
 use super::places::{
     class_at, first_letter, line_end, line_start, next, previous, repeated, skip, word, word_back, word_end,
 };
-use super::{EditAction, Editor, Last};
+use super::{EditAction, Editor, LastCommand};
 
 /// The mode of the keys.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -74,7 +74,7 @@ struct Command {
 
 /// The part of the text that a target covers.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Reach {
+enum MotionKind {
     Exclusive,
     Inclusive,
     Lines,
@@ -84,24 +84,24 @@ enum Reach {
 const SHORT: &[(char, &str)] =
     &[('x', "dl"), ('X', "dh"), ('s', "cl"), ('D', "d$"), ('C', "c$"), ('S', "cc"), ('Y', "yy")];
 /// Motions of one letter, and what they cover.
-const MOTIONS: &[(&str, Reach)] = &[
-    ("h", Reach::Exclusive),
-    ("l", Reach::Exclusive),
-    (" ", Reach::Exclusive),
-    ("w", Reach::Exclusive),
-    ("b", Reach::Exclusive),
-    ("e", Reach::Inclusive),
-    ("0", Reach::Exclusive),
-    ("^", Reach::Exclusive),
-    ("$", Reach::Exclusive),
-    (";", Reach::Inclusive),
-    (",", Reach::Inclusive),
-    ("j", Reach::Lines),
-    ("k", Reach::Lines),
-    ("G", Reach::Lines),
-    ("gg", Reach::Lines),
+const MOTIONS: &[(&str, MotionKind)] = &[
+    ("h", MotionKind::Exclusive),
+    ("l", MotionKind::Exclusive),
+    (" ", MotionKind::Exclusive),
+    ("w", MotionKind::Exclusive),
+    ("b", MotionKind::Exclusive),
+    ("e", MotionKind::Inclusive),
+    ("0", MotionKind::Exclusive),
+    ("^", MotionKind::Exclusive),
+    ("$", MotionKind::Exclusive),
+    (";", MotionKind::Inclusive),
+    (",", MotionKind::Inclusive),
+    ("j", MotionKind::Lines),
+    ("k", MotionKind::Lines),
+    ("G", MotionKind::Lines),
+    ("gg", MotionKind::Lines),
     // The line itself, for a doubled operator.
-    ("_", Reach::Lines),
+    ("_", MotionKind::Lines),
 ];
 /// The maximum count; larger ones are typing errors.
 const MOST: usize = 10_000;
@@ -250,7 +250,7 @@ impl Vi {
             ParseState::Open => self.keys = keys,
             ParseState::Wrong => return ViKey::Unknown(keys),
             ParseState::Whole(command) => {
-                editor.last = Last::Other;
+                editor.last = LastCommand::Other;
                 editor.undo.hold();
                 let is_change = self.carry_out(editor, &command);
                 if self.mode != ViMode::Insert {
@@ -277,7 +277,7 @@ impl Vi {
             editor.replace(at, at, &again.repeat(count - 1), false);
         }
         editor.undo.release();
-        editor.last = Last::Other;
+        editor.last = LastCommand::Other;
         if editor.cursor > line_start(&editor.text, editor.cursor) {
             editor.cursor = previous(&editor.text, editor.cursor);
         }
@@ -375,10 +375,10 @@ impl Vi {
     }
 
     /// Returns the target position of a motion, and what an operator covers up to there.
-    fn motion(&mut self, editor: &Editor, Command { count, verb, target }: &Command) -> Option<(usize, Reach)> {
+    fn motion(&mut self, editor: &Editor, Command { count, verb, target }: &Command) -> Option<(usize, MotionKind)> {
         let (text, at, times) = (&editor.text, editor.cursor, count.unwrap_or(1));
         let (start, end, is_free) = (line_start(text, at), line_end(text, at), *verb == ' ');
-        let reach = MOTIONS.iter().find(|(name, _)| name == target).map_or(Reach::Inclusive, |(_, reach)| *reach);
+        let reach = MOTIONS.iter().find(|(name, _)| name == target).map_or(MotionKind::Inclusive, |(_, reach)| *reach);
         let line = |number: usize| {
             let begin = text.match_indices('\n').map(|(at, _)| at + 1).take(number.saturating_sub(1)).last();
             first_letter(text, begin.unwrap_or(0))
@@ -396,7 +396,7 @@ impl Vi {
                 // The end of this word first, since the cursor may already be there.
                 let kind = class_at(text, at);
                 let here = previous(text, snap(text, skip(text, at, |_, c| class(c, Unit::Word) == kind), true));
-                return Some((repeated(times - 1, here, |at| word_end(text, at)), Reach::Inclusive));
+                return Some((repeated(times - 1, here, |at| word_end(text, at)), MotionKind::Inclusive));
             }
             "w" => word(text, repeated(times - 1, at, |at| word(text, at, false)), !is_free),
             "G" => line(count.unwrap_or(usize::MAX)),
@@ -433,12 +433,12 @@ impl Vi {
                     let from = repeated(1 + usize::from(beyond), at, |at| next(text, at).min(end));
                     let (found, _) = text[from..end].match_indices(what.as_str()).nth(times - 1)?;
                     let found = from + found;
-                    return Some((if how == 't' { previous(text, found) } else { found }, Reach::Inclusive));
+                    return Some((if how == 't' { previous(text, found) } else { found }, MotionKind::Inclusive));
                 }
                 let until = repeated(usize::from(beyond), at, |at| previous(text, at).max(start));
                 let (found, _) = text[start..until].rmatch_indices(what.as_str()).nth(times - 1)?;
                 let found = start + found;
-                return Some((if how == 'T' { next(text, found) } else { found }, Reach::Exclusive));
+                return Some((if how == 'T' { next(text, found) } else { found }, MotionKind::Exclusive));
             }
         };
         Some((to, reach))
@@ -456,13 +456,13 @@ impl Vi {
         let (to, reach) = self.motion(editor, command)?;
         let (from, to) = (at.min(to), at.max(to));
         Some(match reach {
-            Reach::Lines => Span { from, to: line_end(text, to), lines: true },
-            Reach::Inclusive => Span { from, to: next(text, to).min(line_end(text, to)), lines: false },
+            MotionKind::Lines => Span { from, to: line_end(text, to), lines: true },
+            MotionKind::Inclusive => Span { from, to: next(text, to).min(line_end(text, to)), lines: false },
             // Up to the beginning of a line means up to the end of the previous one.
-            Reach::Exclusive if to > line_end(text, from) && line_start(text, to) == to => {
+            MotionKind::Exclusive if to > line_end(text, from) && line_start(text, to) == to => {
                 Span { from, to: to - 1, lines: text[line_start(text, from)..from].trim_start().is_empty() }
             }
-            Reach::Exclusive => Span { from, to, lines: false },
+            MotionKind::Exclusive => Span { from, to, lines: false },
         })
     }
 

@@ -7,7 +7,7 @@ use crate::text::row::{Line, Row};
 
 /// When the text of an answer is output.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Pace {
+pub enum OutputUnit {
     /// Line by line.
     #[default]
     Line,
@@ -19,16 +19,16 @@ pub enum Pace {
 
 /// Splits streaming text into lines to output.
 #[derive(Clone, Debug, Default)]
-pub struct Speech {
-    pace: Pace,
+pub struct LineSplitter {
+    pace: OutputUnit,
     open: String,
 }
 
-impl Speech {
+impl LineSplitter {
     /// Creates an empty text.
     #[must_use]
-    pub fn new(pace: Pace) -> Speech {
-        Speech { pace, open: String::new() }
+    pub fn new(pace: OutputUnit) -> LineSplitter {
+        LineSplitter { pace, open: String::new() }
     }
 
     /// Appends text; returns the lines that are now complete. Runs in time linear in the text and the open line.
@@ -53,9 +53,9 @@ impl Speech {
     fn end(&self) -> Option<usize> {
         let line = self.open.find('\n').map(|at| at + 1);
         match self.pace {
-            Pace::End => None,
-            Pace::Line => line,
-            Pace::Sentence => {
+            OutputUnit::End => None,
+            OutputUnit::Line => line,
+            OutputUnit::Sentence => {
                 let ends = |at: &(usize, &str)| self.open[..at.0].ends_with(['.', '!', '?', ':']);
                 let sentence = self.open.match_indices(' ').find(ends).map(|(at, _)| at + 1);
                 line.into_iter().chain(sentence).min()

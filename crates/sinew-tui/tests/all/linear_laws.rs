@@ -3,7 +3,7 @@
 use crate::support;
 
 use proptest::prelude::*;
-use sinew_tui::{EditAction, Editor, EditorStyle, InputLine, LinearOutput, Pace, Speech};
+use sinew_tui::{EditAction, Editor, EditorStyle, InputLine, LineSplitter, LinearOutput, OutputUnit};
 use support::emulators::Avt;
 use support::{Terminal, text_of};
 
@@ -97,8 +97,8 @@ proptest! {
     /// The lines do not depend on how the text is split into chunks.
     #[test]
     fn lines_do_not_depend_on_chunk_boundaries(text in "([a-z]{1,5}[.!? \n]{0,2}){0,20}", size in 1..7usize) {
-        for pace in [Pace::Line, Pace::Sentence, Pace::End] {
-            let (mut whole, mut parts) = (Speech::new(pace), Speech::new(pace));
+        for pace in [OutputUnit::Line, OutputUnit::Sentence, OutputUnit::End] {
+            let (mut whole, mut parts) = (LineSplitter::new(pace), LineSplitter::new(pace));
             let mut expect = whole.push(&text);
             expect.append(&mut whole.finish());
             let mut said = Vec::new();

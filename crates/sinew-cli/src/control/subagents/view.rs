@@ -13,19 +13,19 @@ use tokio_util::sync::CancellationToken;
 
 use super::super::{Control, ControlError};
 use crate::app::OpenSession;
-use crate::app::workplace::Workplace;
+use crate::app::workplace::ChildWorkspace;
 use crate::config::work_tree;
 
 /// A child's copy of the project.
 pub(super) struct ChildView {
     view: IsolatedView,
-    pub(super) workplace: Arc<Workplace>,
+    pub(super) workplace: Arc<ChildWorkspace>,
 }
 
 impl ChildView {
     /// Returns the text for the child about its copy.
     pub(super) fn introduction(&self, is_again: bool) -> String {
-        let Workplace { cwd, root, .. } = &*self.workplace;
+        let ChildWorkspace { cwd, root, .. } = &*self.workplace;
         let new =
             if is_again { " It is a new copy: the changes of your earlier work were merged or are gone." } else { "" };
         let mut text = format!(

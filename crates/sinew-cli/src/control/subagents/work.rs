@@ -22,7 +22,7 @@ use super::view::ChildView;
 use super::{Child, Figures};
 use crate::app::OpenSession;
 use crate::app::child::{ChildParts, OpenChild};
-use crate::app::workplace::Workplace;
+use crate::app::workplace::ChildWorkspace;
 
 /// The number of reminders for a child that stops without a result.
 const REMINDERS: u32 = 3;
@@ -34,7 +34,7 @@ impl Control {
         brief: &Brief,
         child: &Child,
         submission: &Arc<Submission>,
-        workplace: Option<Arc<Workplace>>,
+        workplace: Option<Arc<ChildWorkspace>>,
     ) -> Result<OpenChild, ControlError> {
         let mut session = {
             let root = brief.root.agent.session();

@@ -168,7 +168,7 @@ impl Wire {
                 format!("{} requests are already waiting for the editor", full.waiting),
             )
         })?;
-        let pending = Pending { wire: self, id };
+        let pending = PendingRequest { wire: self, id };
         self.send(frame).await;
         let outcome = answer.await.unwrap_or_else(|_| Err(gone()));
         drop(pending);
@@ -204,12 +204,12 @@ fn gone() -> RpcError {
 }
 
 /// A pending request, which is cancelled if it is dropped.
-struct Pending<'a> {
+struct PendingRequest<'a> {
     wire: &'a Wire,
     id: i64,
 }
 
-impl Drop for Pending<'_> {
+impl Drop for PendingRequest<'_> {
     fn drop(&mut self) {
         if self.wire.peer().give_up(self.id).is_none() {
             return;

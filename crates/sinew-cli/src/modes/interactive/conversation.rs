@@ -24,11 +24,11 @@ use super::keys::{self, Bindings};
 use super::leaving::ExitRequest;
 use super::login::{self, RunningLogin};
 use super::mailbox::{Mailbox, Message};
-use super::outgoing::{Outgoing, SendState};
+use super::outgoing::{OutgoingQueue, SendState};
 use super::pasting;
 use super::submit::{self, Submission};
 use crate::control::Control;
-use crate::control::commands::{self, Face, Row, Verb};
+use crate::control::commands::{self, InteractiveForm, Row, Verb};
 use crate::control::model::Turn;
 use crate::models::is_absent;
 use crate::settings::Settings;
@@ -38,7 +38,7 @@ pub(super) struct Conversation {
     pub(super) control: Arc<Control>,
     pub(super) runtime: Handle,
     pub(super) mailbox: Mailbox,
-    face: Face,
+    face: InteractiveForm,
     pub(super) keys: Bindings,
     pub(super) history: PromptHistory,
     /// The directory for prompts in the history.
@@ -46,7 +46,7 @@ pub(super) struct Conversation {
     /// The id of the current session.
     pub(super) session: String,
     /// Messages that were sent but not accepted by the agent yet.
-    pub(super) outgoing: Outgoing,
+    pub(super) outgoing: OutgoingQueue,
     /// The agent's queued texts: those that steer the run, and those after it.
     pub(super) queued: (Vec<String>, Vec<String>),
     /// The start of the active run.
@@ -82,11 +82,11 @@ pub(super) struct ConversationInputs {
     pub(super) keys: Bindings,
     pub(super) history: PromptHistory,
     pub(super) cwd: String,
-    pub(super) outgoing: Outgoing,
+    pub(super) outgoing: OutgoingQueue,
 }
 
 impl Conversation {
-    pub(super) fn new(face: Face, beginning: ConversationInputs) -> Conversation {
+    pub(super) fn new(face: InteractiveForm, beginning: ConversationInputs) -> Conversation {
         let ConversationInputs { control, runtime, mailbox, keys, history, cwd, outgoing } = beginning;
         Conversation {
             control,
@@ -155,7 +155,7 @@ impl Conversation {
     pub(super) fn next(&mut self) -> Option<String> {
         while let Some(text) = self.outgoing.first() {
             let is_prompt = submit::read(text, self.face) == Submission::Prompt;
-            if !is_prompt || self.face == Face::Screen && self.is_without_model() {
+            if !is_prompt || self.face == InteractiveForm::Screen && self.is_without_model() {
                 return self.outgoing.take_first().map(|(text, _)| text);
             }
             if let Some(given) = self.outgoing.give() {

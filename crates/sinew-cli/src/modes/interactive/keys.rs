@@ -16,7 +16,7 @@ mod table;
 
 use sinew_tui::{Chord, EditAction, Editor, ThoughtBlock, ViewAction};
 
-pub(super) use bindings::{Bindings, EditorState, FILE, Meaning};
+pub(super) use bindings::{Bindings, EditorState, FILE, KeyMeaning};
 pub(super) use run::{RunAction, RunKeyContext, run_action};
 pub(super) use table::Context;
 
@@ -199,7 +199,7 @@ pub(super) fn panel_press<'a>(key: &'a str, text: &'a str) -> Press<'a> {
     let parsed = sinew_tui::Key::parse(key).expect("a key");
     let press = sinew_tui::KeyPress { key: parsed, others: [None; 3], text: text.into(), repeat: false };
     match Bindings::default().meaning(&[Context::List, Context::Editor], None, &press) {
-        Meaning::Action(action) => Press::Action(action),
+        KeyMeaning::Action(action) => Press::Action(action),
         _ => Press::Text(text),
     }
 }

@@ -88,7 +88,7 @@ use futures_util::FutureExt;
 use parking_lot::Mutex;
 use sinew_agent::agent::{Snapshots, Subscriber};
 use sinew_tools::tool::Boxed;
-use sinew_tui::{Depth, Pace, Reflow, ScreenOptions};
+use sinew_tui::{Depth, OutputUnit, Reflow, ScreenOptions};
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
@@ -123,7 +123,7 @@ pub(crate) async fn run(
     let (mailbox, inbox) = mailbox::open().map_err(no_terminal)?;
     let words: Vec<&str> =
         startup.args.words.iter().map(String::as_str).filter(|word| !word.trim().is_empty()).collect();
-    let face = Face::of(&startup);
+    let face = FormOptions::of(&startup);
     let keys = Bindings::read(&startup.paths.agent.join(keys::FILE));
     warnings.extend(keys.faults.iter().cloned());
     let (painted, first_frame) = oneshot::channel();
@@ -289,17 +289,17 @@ fn watch_signals(mailbox: Mailbox, ending: EndSignal) -> Vec<JoinHandle<()>> {
 
 /// The two forms of the mode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Face {
+enum FormOptions {
     Screen,
     /// Plain lines. `plain` says that the terminal does not support cursor movement.
     Linear {
         plain: bool,
-        pace: Pace,
+        pace: OutputUnit,
     },
 }
 
-impl Face {
-    fn of(startup: &Startup) -> Face {
+impl FormOptions {
+    fn of(startup: &Startup) -> FormOptions {
         let Startup { args, environment, settings, .. } = startup;
         let is_set = |name: &str| environment.get(name).is_some_and(|value| !value.is_empty() && value != "0");
         let plain = !environment.has_cursor();
@@ -307,13 +307,17 @@ impl Face {
             || is_set("SINEW_LINEAR")
             || is_set("ACCESSIBLE")
             || settings.tui.mode == TuiMode::Linear;
-        if plain || asked { Face::Linear { plain, pace: settings.tui.linear.stream } } else { Face::Screen }
+        if plain || asked {
+            FormOptions::Linear { plain, pace: settings.tui.linear.stream }
+        } else {
+            FormOptions::Screen
+        }
     }
 
     fn run(self, parts: ui::Parts) -> io::Result<ExitOutcome> {
         match self {
-            Face::Screen => ui::run(parts),
-            Face::Linear { plain, pace } => linear::run(parts, plain, pace),
+            FormOptions::Screen => ui::run(parts),
+            FormOptions::Linear { plain, pace } => linear::run(parts, plain, pace),
         }
     }
 }

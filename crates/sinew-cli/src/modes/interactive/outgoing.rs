@@ -47,7 +47,7 @@ pub(super) struct PendingPrompt {
 
 /// All outgoing texts, oldest first. Only one prompt is sent at a time, so that they arrive in order.
 #[derive(Debug)]
-pub(super) struct Outgoing {
+pub(super) struct OutgoingQueue {
     send_state: SendState,
     next: u64,
     texts: Vec<OutgoingMessage>,
@@ -55,9 +55,9 @@ pub(super) struct Outgoing {
     is_interrupted: bool,
 }
 
-impl Outgoing {
-    pub(super) fn new(send_state: SendState) -> Outgoing {
-        Outgoing { send_state, next: 0, texts: Vec::new(), is_interrupted: false }
+impl OutgoingQueue {
+    pub(super) fn new(send_state: SendState) -> OutgoingQueue {
+        OutgoingQueue { send_state, next: 0, texts: Vec::new(), is_interrupted: false }
     }
 
     pub(super) fn send_state(&self) -> SendState {
@@ -96,7 +96,7 @@ impl Outgoing {
     }
 
     /// Returns the first waiting text, if it may be sent. A prompt is kept until the agent has accepted it: see
-    /// [`Outgoing::give`].
+    /// [`OutgoingQueue::give`].
     pub(super) fn first(&self) -> Option<&str> {
         let is_free = self.send_state == SendState::Ready && !self.is_on_the_way();
         let mut waiting = self.texts.iter().filter(|sent| matches!(sent.state, MessageState::Waits));
@@ -191,13 +191,13 @@ impl Outgoing {
 mod tests {
     use super::*;
 
-    fn texts(outgoing: &Outgoing) -> Vec<&str> {
+    fn texts(outgoing: &OutgoingQueue) -> Vec<&str> {
         outgoing.texts().map(|(text, _)| text).collect()
     }
 
     #[test]
     fn a_text_stays_queued_until_the_conversation_has_it() {
-        let mut outgoing = Outgoing::new(SendState::Reading);
+        let mut outgoing = OutgoingQueue::new(SendState::Reading);
         for text in ["one", "two", "three"] {
             outgoing.push(text.into(), Delivery::Steer);
         }
@@ -224,7 +224,7 @@ mod tests {
 
     #[test]
     fn an_interrupt_too_late_for_a_prompt_ends_its_run() {
-        let mut outgoing = Outgoing::new(SendState::Ready);
+        let mut outgoing = OutgoingQueue::new(SendState::Ready);
         outgoing.push("late".into(), Delivery::Steer);
         let late = outgoing.give().unwrap();
         assert_eq!(outgoing.take_back(), (Vec::new(), true));

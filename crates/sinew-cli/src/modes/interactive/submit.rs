@@ -17,7 +17,7 @@ use super::report;
 use super::todo;
 use super::trust;
 use crate::control::command_help::help_for_person;
-use crate::control::commands::{self, Face, Row, Scope, SharedCommand, Verb};
+use crate::control::commands::{self, InteractiveForm, Row, Scope, SharedCommand, Verb};
 use crate::control::mcp::NOW;
 use crate::control::mode::SessionMode;
 use crate::control::prompt::{self, QueuedTexts};
@@ -41,7 +41,7 @@ pub(super) enum Submission<'a> {
 }
 
 /// Parses a text that was entered on a face of the interactive mode.
-pub(super) fn read(text: &str, face: Face) -> Submission<'_> {
+pub(super) fn read(text: &str, face: InteractiveForm) -> Submission<'_> {
     let trimmed = text.trim();
     if trimmed.is_empty() {
         return Submission::Nothing;
@@ -325,7 +325,7 @@ async fn run(control: &Arc<Control>, row: &Row, arguments: &str) -> Result<Effec
 
 /// Returns the help: the commands of a face, those of the project, and the other prefixes of a text. `keys` provides
 /// the keys with the same effect.
-pub(super) fn help(control: &Control, face: Face, keys: &Bindings) -> String {
+pub(super) fn help(control: &Control, face: InteractiveForm, keys: &Bindings) -> String {
     let own = commands::of_face(face).map(|row| {
         let key = row.action.and_then(|action| keys.short_of(action)).map(|key| format!(" ({key})"));
         (format!("/{} {}", row.name, row.arguments), format!("{}{}", row.help, key.unwrap_or_default()))
@@ -340,7 +340,7 @@ pub(super) fn help(control: &Control, face: Face, keys: &Bindings) -> String {
 
 /// Returns all commands for completion, each with its description.
 pub(super) fn candidates(control: &Control) -> Vec<Candidate> {
-    let own = commands::of_face(Face::Screen).map(|row| Candidate {
+    let own = commands::of_face(InteractiveForm::Screen).map(|row| Candidate {
         name: row.name.to_string(),
         help: format!("{} {}", row.arguments, row.help).trim_start().to_string(),
         insert: format!("/{}{}", row.name, if row.arguments.is_empty() { "" } else { " " }),
@@ -396,7 +396,7 @@ mod tests {
 
     #[track_caller]
     fn check(text: &str, expect: Submission<'_>) {
-        assert_eq!(read(text, Face::Screen), expect, "{text:?}");
+        assert_eq!(read(text, InteractiveForm::Screen), expect, "{text:?}");
     }
 
     #[test]
@@ -406,7 +406,7 @@ mod tests {
         check(" !git status ", Submission::Shell { command: "git status", excluded: false });
         check("!!env", Submission::Shell { command: "env", excluded: true });
         check("!", Submission::Nothing);
-        check("/model  x y ", Submission::Slash(commands::named("model", Face::Screen).unwrap(), "x y"));
+        check("/model  x y ", Submission::Slash(commands::named("model", InteractiveForm::Screen).unwrap(), "x y"));
         check("/etc/hosts is broken", Submission::Prompt);
         check("/reviewer src", Submission::Prompt);
     }
@@ -415,7 +415,9 @@ mod tests {
     fn commands_of_linear_mode_are_free_names_on_the_screen() {
         check("/status", Submission::Prompt);
         for name in ["status", "stop"] {
-            assert!(matches!(read(&format!("/{name}"), Face::Words), Submission::Slash(row, "") if row.name == name));
+            let text = format!("/{name}");
+            let submission = read(&text, InteractiveForm::Words);
+            assert!(matches!(submission, Submission::Slash(row, "") if row.name == name));
         }
     }
 }

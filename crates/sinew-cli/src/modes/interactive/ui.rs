@@ -52,10 +52,10 @@ use super::terminal::Terminal;
 use super::transcript::{self, DisplayOptions, Transcript};
 use super::tty::{TerminalUse, Tty};
 use crate::config::USER;
-use crate::control::commands::Face;
+use crate::control::commands::InteractiveForm;
 use crate::settings::Tui;
 use deadlines::Deadlines;
-use opening::Opening;
+use opening::OpeningScreen;
 use overlay::Overlay;
 use sizes::Sizes;
 use viewing::OpenViewer;
@@ -180,7 +180,7 @@ pub(super) fn run(parts: Parts) -> io::Result<ExitOutcome> {
     } = parts;
     let mut tty = Tty::open(TerminalUse::Screen)?;
     let recorded = record.as_deref().map_or(Ok(()), |file| tty.record(file));
-    let mut opening = Opening::new(tty, options, probe, is_quiet, resumed.as_deref(), rows, looks);
+    let mut opening = OpeningScreen::new(tty, options, probe, is_quiet, resumed.as_deref(), rows, looks);
     if let Some(text) = first {
         opening.outgoing.push(text, Delivery::Steer);
     }
@@ -196,13 +196,13 @@ pub(super) fn run(parts: Parts) -> io::Result<ExitOutcome> {
             return Ok(ExitOutcome::with(code));
         }
     };
-    let Opening { tty, screen, input, editor, probe, outgoing, said, messages, events, .. } = opening;
+    let OpeningScreen { tty, screen, input, editor, probe, outgoing, said, messages, events, .. } = opening;
     let folder = status::folder_name(&cwd, std::env::home_dir().as_deref());
     let tui = control.app.startup.settings.tui.clone();
     let beginning = ConversationInputs { control, runtime, mailbox, keys, history, cwd, outgoing };
     let mut ui = Ui {
         tui,
-        conversation: Conversation::new(Face::Screen, beginning),
+        conversation: Conversation::new(InteractiveForm::Screen, beginning),
         terminal: Terminal::new(tty, inbox, input),
         screen,
         probe,

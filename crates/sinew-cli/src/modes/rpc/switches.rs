@@ -45,12 +45,12 @@ pub(super) async fn follow_up(rpc: Arc<Rpc>, given: Fields) -> Answer {
 
 #[derive(Deserialize)]
 struct InterruptField {
-    mode: When,
+    mode: InterruptModeField,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum When {
+enum InterruptModeField {
     Immediate,
     Wait,
 }
@@ -58,8 +58,8 @@ enum When {
 pub(super) async fn interrupt(rpc: Arc<Rpc>, given: Fields) -> Answer {
     let InterruptField { mode } = fields("set_interrupt_mode", given)?;
     let mode = match mode {
-        When::Immediate => Interrupt::Immediate,
-        When::Wait => Interrupt::Wait,
+        InterruptModeField::Immediate => Interrupt::Immediate,
+        InterruptModeField::Wait => Interrupt::Wait,
     };
     rpc.control.set_interrupt_mode(mode);
     Ok(None)

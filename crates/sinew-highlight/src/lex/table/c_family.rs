@@ -1,7 +1,7 @@
 //! Languages with C-like brackets and comments.
 
 use super::rules::{
-    C_COMMENT, CHAR, DOLLARS, DOUBLE, Interpolation, Key, PLAIN, Place, REGEX, Region, Rules, SINGLE, SLASHES, TRIPLE,
+    Anchor, C_COMMENT, CHAR, DOLLARS, DOUBLE, Interpolation, Key, PLAIN, REGEX, Region, Rules, SINGLE, SLASHES, TRIPLE,
     interpolation, key, quote, sigil,
 };
 use crate::category::Category::{Function, Keyword, String, Type, Variable};
@@ -96,7 +96,7 @@ languages! {
               yield record sealed permits non-sealed"),
             (Type, Then::Any, "boolean byte char double float int long short void"),
         ],
-        comments: &[SLASHES, ("#!", Place::Column0)],
+        comments: &[SLASHES, ("#!", Anchor::Column0)],
         regions: &[C_COMMENT, DOLLAR_TRIPLE, TRIPLE.begin("'''").end("'''"), DOLLAR_DOUBLE, SINGLE, REGEX],
         sigils: &[sigil("@", Function)],
         capitalised: Type,

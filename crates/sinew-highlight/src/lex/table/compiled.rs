@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use super::rules::{Calls, Place, Rules, is_in};
+use super::rules::{Anchor, Calls, Rules, is_in};
 use crate::category::Category::{self, Operator, Plain, Punctuation};
 use crate::lex::scan::{Line, begins_name, is_name};
 use crate::lex::words::Words;
@@ -86,22 +86,28 @@ impl CompiledRules {
     }
 
     /// Returns true if a marker is valid at the current position.
-    pub(crate) fn is_place(&self, line: &Line<'_, '_, '_>, place: Place, before: Before, indent: usize) -> bool {
+    pub(crate) fn is_place(
+        &self,
+        line: &Line<'_, '_, '_>,
+        place: Anchor,
+        before: PreviousToken,
+        indent: usize,
+    ) -> bool {
         let at = line.at;
         let last = if at == 0 { b' ' } else { line.byte(at - 1) };
         match place {
-            Place::Any => true,
-            Place::Column0 => at == 0,
-            Place::LineStart => indent == at,
-            Place::AfterBlank => matches!(last, b' ' | b'\t'),
-            Place::NotAfterValue => {
+            Anchor::Any => true,
+            Anchor::Column0 => at == 0,
+            Anchor::LineStart => indent == at,
+            Anchor::AfterBlank => matches!(last, b' ' | b'\t'),
+            Anchor::NotAfterValue => {
                 !(self.letters[last as usize] || matches!(last, b')' | b']' | b'}' | b'\'' | b'"' | b'.'))
-                    || before == Before::Keyword
+                    || before == PreviousToken::Keyword
             }
-            Place::Operand => {
+            Anchor::Operand => {
                 let next = line.byte(at + 1);
-                before != Before::Value
-                    || before == Before::Value
+                before != PreviousToken::Value
+                    || before == PreviousToken::Value
                         && last == b' '
                         && !matches!(next, b' ' | b'\t' | b'=' | 0)
                         && self.rules.calls != Calls::None
@@ -109,14 +115,14 @@ impl CompiledRules {
                         && self.letters[line.byte(at - 2) as usize]
                         && !line.byte(at - 2).is_ascii_digit()
             }
-            Place::Statement => before == Before::Start,
+            Anchor::Statement => before == PreviousToken::Start,
         }
     }
 }
 
 /// The previous token, as far as the next one depends on it.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Before {
+pub(crate) enum PreviousToken {
     /// A statement begins.
     Start,
     Other,

@@ -1,20 +1,20 @@
 //! Configuration languages with keys and values.
 
 use super::rules::{
-    C_COMMENT, Calls, DOLLAR, DOUBLE, HASH, Interpolation, Key, PLAIN, Place, Region, Rules, SEMICOLON, SINGLE,
+    Anchor, C_COMMENT, Calls, DOLLAR, DOUBLE, HASH, Interpolation, Key, PLAIN, Region, Rules, SEMICOLON, SINGLE,
     SLASHES, interpolation, key, mark, quote, sigil, whole_line,
 };
 use crate::category::Category::{Comment, Function, Keyword, String, Type, Variable};
 use crate::lex::words::Then;
 
-const SECTION: Region = quote("[").end("]").raw().within(400).is(Type).at(Place::LineStart);
+const SECTION: Region = quote("[").end("]").raw().within(400).is(Type).at(Anchor::LineStart);
 const BRACE_INTERPOLATION: &[Interpolation] = &[interpolation("${", b'}')];
 const SWITCHES: &str = "true false on off yes no";
 
 languages! {
     DOTENV "dotenv env" {
         words: &[(Keyword, Then::Any, "export true false")],
-        comments: &[("#", Place::LineStart), ("#", Place::AfterBlank)],
+        comments: &[("#", Anchor::LineStart), ("#", Anchor::AfterBlank)],
         regions: &[DOUBLE.lines().interpolations(BRACE_INTERPOLATION), SINGLE.lines().raw()],
         sigils: &[DOLLAR],
         keys: &[key("=", Keyword)],
@@ -23,7 +23,7 @@ languages! {
     }
     GITCONFIG "gitconfig gitmodules editorconfig" {
         words: &[(Keyword, Then::Any, SWITCHES)],
-        comments: &[("#", Place::LineStart), ("#", Place::AfterBlank), (";", Place::LineStart), (";", Place::AfterBlank)],
+        comments: &[("#", Anchor::LineStart), ("#", Anchor::AfterBlank), (";", Anchor::LineStart), (";", Anchor::AfterBlank)],
         regions: &[SECTION, DOUBLE],
         keys: &[key("=", Keyword)],
         letters: "-.",
@@ -32,7 +32,7 @@ languages! {
     HTTP "http https" {
         words: &[(Keyword, Then::Any, "CONNECT DELETE GET HEAD OPTIONS PATCH POST PUT TRACE"), (Keyword, Then::Any, "true false null")],
         lines: &[mark("HTTP/2", Keyword), mark("HTTP/1.1", Keyword), mark("HTTP/1.0", Keyword)],
-        regions: &[quote("/").end(" ").raw().within(4000).at(Place::AfterBlank), DOUBLE],
+        regions: &[quote("/").end(" ").raw().within(4000).at(Anchor::AfterBlank), DOUBLE],
         keys: &[Key { spaced: false, value: Some(String), ..key(": ", Variable) }],
         letters: "-",
         calls: Calls::None,
@@ -41,7 +41,7 @@ languages! {
     INI "ini cfg conf inf desktop reg service timer" {
         words: &[(Keyword, Then::Any, SWITCHES)],
         fold: true,
-        comments: &[SEMICOLON, ("#", Place::LineStart), ("#", Place::AfterBlank)],
+        comments: &[SEMICOLON, ("#", Anchor::LineStart), ("#", Anchor::AfterBlank)],
         regions: &[SECTION, DOUBLE, SINGLE.within(u16::MAX)],
         sigils: &[DOLLAR],
         keys: &[key("=", Keyword), Key { spaced: false, ..key(": ", Keyword) }],
@@ -62,7 +62,7 @@ languages! {
         words: &[(Keyword, Then::Any, "on off yes no true false none blocked debug info notice warn error crit select break last permanent redirect kqueue rtsig epoll poll /dev/poll"),
             (Type, Then::Any, "events geo http location mail map server stream types upstream")],
         comments: &[HASH],
-        regions: &[DOUBLE.lines(), SINGLE.lines(), quote("^").end(" ").within(400).raw().at(Place::AfterBlank), quote("~* ").end(" ").within(400), quote("~ ").end(" ").within(400)],
+        regions: &[DOUBLE.lines(), SINGLE.lines(), quote("^").end(" ").within(400).raw().at(Anchor::AfterBlank), quote("~* ").end(" ").within(400), quote("~ ").end(" ").within(400)],
         sigils: &[DOLLAR],
         letters: "-./",
         begins: "/",
@@ -77,7 +77,7 @@ languages! {
         ],
         letters: "-'",
         comments: &[HASH],
-        regions: &[C_COMMENT, Region { escape: 0, ..quote("''") }.lines().interpolations(BRACE_INTERPOLATION), DOUBLE.lines().interpolations(BRACE_INTERPOLATION), quote("<").end(">").raw().within(100).at(Place::Operand)],
+        regions: &[C_COMMENT, Region { escape: 0, ..quote("''") }.lines().interpolations(BRACE_INTERPOLATION), DOUBLE.lines().interpolations(BRACE_INTERPOLATION), quote("<").end(">").raw().within(100).at(Anchor::Operand)],
         keys: &[key("=", Variable)],
         sigils: &[sigil("./", String), sigil("../", String)],
         calls: Calls::None,

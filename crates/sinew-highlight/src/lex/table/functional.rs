@@ -1,7 +1,7 @@
 //! Languages of the ML family, and Erlang.
 
 use super::rules::{
-    CHAR, Calls, DASHES, DOUBLE, Interpolation, Key, PERCENT, PLAIN, Place, Region, Rules, SINGLE, SLASHES, Sigil,
+    Anchor, CHAR, Calls, DASHES, DOUBLE, Interpolation, Key, PERCENT, PLAIN, Region, Rules, SINGLE, SLASHES, Sigil,
     TRIPLE, block, interpolation, key, mark, quote, sigil,
 };
 use crate::category::Category::{Function, Keyword, String, Type, Variable};
@@ -9,7 +9,7 @@ use crate::lex::words::Then;
 
 const PARENS: Region = block("(*", "*)").nested();
 const BRACES: Region = block("{-", "-}").nested();
-const TYPE_VARIABLE: Sigil = Sigil { place: Place::NotAfterValue, ..sigil("'", Type) };
+const TYPE_VARIABLE: Sigil = Sigil { place: Anchor::NotAfterValue, ..sigil("'", Type) };
 /// `name :: type` at the beginning of a line.
 const SIGNATURE: Key = key("::", Function);
 
@@ -37,7 +37,7 @@ languages! {
         ],
         comments: &[PERCENT],
         regions: &[DOUBLE.lines(), SINGLE, quote("<<\"").end("\">>")],
-        sigils: &[Sigil { place: Place::Column0, ..sigil("-", Keyword) }, sigil("?", Variable), sigil("#", Type), Sigil { specials: "\"'%\\ ", ..sigil("$", String) }],
+        sigils: &[Sigil { place: Anchor::Column0, ..sigil("-", Keyword) }, sigil("?", Variable), sigil("#", Type), Sigil { specials: "\"'%\\ ", ..sigil("$", String) }],
         number_marks: "#",
         letters: "@",
         capitalised: Variable,
@@ -82,7 +82,7 @@ languages! {
         tails: "!",
         comments: &[],
         regions: &[PARENS.with_strings(), quote("{|").raw().lines().end("|}"), DOUBLE.lines(), CHAR],
-        sigils: &[TYPE_VARIABLE, Sigil { place: Place::NotAfterValue, ..sigil("~", Variable) }, sigil("`", String)],
+        sigils: &[TYPE_VARIABLE, Sigil { place: Anchor::NotAfterValue, ..sigil("~", Variable) }, sigil("`", String)],
         calls: Calls::None,
         capitalised: Type,
     }
@@ -139,7 +139,7 @@ const HASKELL_RULES: Rules = Rules {
         mark("#include", Keyword),
         mark("#define", Keyword),
     ],
-    sigils: &[Sigil { place: Place::NotAfterValue, ..sigil("'", Type) }],
+    sigils: &[Sigil { place: Anchor::NotAfterValue, ..sigil("'", Type) }],
     keys: &[SIGNATURE],
     calls: Calls::None,
     capitalised: Type,

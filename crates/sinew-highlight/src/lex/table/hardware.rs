@@ -1,7 +1,7 @@
 //! Assemblers, intermediate representations and hardware description languages.
 
 use super::rules::{
-    C_COMMENT, Calls, DASHES, DOUBLE, Key, PLAIN, Place, Rules, SEMICOLON, SINGLE, SLASHES, Sigil, key, quote, sigil,
+    Anchor, C_COMMENT, Calls, DASHES, DOUBLE, Key, PLAIN, Rules, SEMICOLON, SINGLE, SLASHES, Sigil, key, quote, sigil,
 };
 use crate::category::Category::{Function, Keyword, Type, Variable};
 use crate::lex::words::{Row, Then};
@@ -13,7 +13,7 @@ languages! {
     ARMASM "armasm arm" {
         words: ARM,
         fold: true,
-        comments: &[SEMICOLON, SLASHES, ("@", Place::AfterBlank), ("@", Place::LineStart), ("#", Place::Column0)],
+        comments: &[SEMICOLON, SLASHES, ("@", Anchor::AfterBlank), ("@", Anchor::LineStart), ("#", Anchor::Column0)],
         regions: &[C_COMMENT, DOUBLE, SINGLE.within(40)],
         number_prefixes: &["#-", "#", "=0x", "$0x", "&"],
         keys: &[LABEL],
@@ -26,9 +26,9 @@ languages! {
     ASM "asm s assembly x86asm nasm yasm gas masm" {
         words: X86,
         fold: true,
-        comments: &[SEMICOLON, ("#", Place::LineStart), ("#", Place::AfterBlank), SLASHES],
+        comments: &[SEMICOLON, ("#", Anchor::LineStart), ("#", Anchor::AfterBlank), SLASHES],
         regions: &[C_COMMENT, DOUBLE, SINGLE.raw().within(400), quote("`").within(400)],
-        sigils: &[Sigil { place: Place::LineStart, ..sigil("%", Keyword) }, sigil("%%", Variable), sigil("%", Variable)],
+        sigils: &[Sigil { place: Anchor::LineStart, ..sigil("%", Keyword) }, sigil("%%", Variable), sigil("%", Variable)],
         number_prefixes: &["$0x", "$"],
         keys: &[LABEL],
         letters: ".$@?",
@@ -74,7 +74,7 @@ languages! {
         ],
         fold: true,
         comments: &[DASHES],
-        regions: &[C_COMMENT, DOUBLE.raw(), DOUBLE.raw().begin("x\""), DOUBLE.raw().begin("X\""), DOUBLE.raw().begin("b\""), DOUBLE.raw().begin("B\""), DOUBLE.raw().begin("O\""), quote("'").raw().within(2).at(Place::NotAfterValue)],
+        regions: &[C_COMMENT, DOUBLE.raw(), DOUBLE.raw().begin("x\""), DOUBLE.raw().begin("X\""), DOUBLE.raw().begin("b\""), DOUBLE.raw().begin("B\""), DOUBLE.raw().begin("O\""), quote("'").raw().within(2).at(Anchor::NotAfterValue)],
         sigils: &[sigil("'", Variable)],
         number_marks: "#",
         shouted: Variable,

@@ -1,6 +1,6 @@
 //! The table-driven lexer: the loop over the tokens of a line.
 
-use super::compiled::{Before, Class, CompiledRules, Language};
+use super::compiled::{Class, CompiledRules, Language, PreviousToken};
 use super::regions::Frames;
 use super::rules::{Calls, Key, Sigil, is_in};
 use crate::category::Category::{
@@ -41,7 +41,7 @@ struct OpenDelimited {
 
 /// The context that previous tokens provide for the next one.
 struct Context {
-    before: Before,
+    before: PreviousToken,
     then: Then,
     /// The index of the first byte of the line that is not a blank.
     indent: usize,
@@ -66,7 +66,7 @@ impl TableLexer {
             }
             return line.rest(String);
         }
-        let start = if self.continued { Before::Other } else { Before::Start };
+        let start = if self.continued { PreviousToken::Other } else { PreviousToken::Start };
         let mut context = Context {
             before: start,
             then: Then::Any,
@@ -79,7 +79,7 @@ impl TableLexer {
         };
         if let Some(open) = self.delimited {
             self.delimited_rest(line, open);
-            context.before = Before::Value;
+            context.before = PreviousToken::Value;
         }
         if table.has_line_rules && line.at == 0 && !self.frames.in_text() {
             line_rules(table, line);
@@ -87,7 +87,7 @@ impl TableLexer {
         loop {
             if self.frames.in_text() {
                 self.frames.resume(table, line);
-                context.before = Before::Value;
+                context.before = PreviousToken::Value;
             }
             line.blanks();
             if line.is_done() {
@@ -119,7 +119,7 @@ impl TableLexer {
                 && self.frames.begin(table, line, index)
             {
                 if region.category != Comment {
-                    context.before = Before::Value;
+                    context.before = PreviousToken::Value;
                     context.then = Then::Any;
                 }
                 return true;
@@ -153,11 +153,11 @@ impl TableLexer {
         }
         let (byte, next) = (line.first(), line.byte(line.at + 1));
         match byte {
-            b'.' if next.is_ascii_digit() && before != Before::Value => number(table, line, line.at, context),
+            b'.' if next.is_ascii_digit() && before != PreviousToken::Value => number(table, line, line.at, context),
             b'-' | b'+'
                 if rules.signed
                     && next.is_ascii_digit()
-                    && (before != Before::Value || line.byte(line.at - 1) == b' ') =>
+                    && (before != PreviousToken::Value || line.byte(line.at - 1) == b' ') =>
             {
                 number(table, line, line.at + 1, context);
             }
@@ -183,24 +183,24 @@ impl TableLexer {
             return line.take(at + 1, Punctuation);
         }
         context.before = match byte {
-            b')' | b']' => Before::Value,
-            b'}' if !table.statement_ends[b'}' as usize] => Before::Value,
+            b')' | b']' => PreviousToken::Value,
+            b'}' if !table.statement_ends[b'}' as usize] => PreviousToken::Value,
             b'.' if line.byte(at + 1) == b'.' => {
                 return line.take(at + 2, Operator);
             }
-            b'.' => Before::Dot,
+            b'.' => PreviousToken::Dot,
             b':' if line.byte(at + 1) == b':' => {
-                context.before = Before::Other;
+                context.before = PreviousToken::Other;
                 return line.take(at + 2, Punctuation);
             }
             b'-' if line.byte(at + 1) == b'>' => {
-                context.before = Before::Other;
+                context.before = PreviousToken::Other;
                 return line.take(at + 2, category);
             }
-            _ if table.statement_ends[byte as usize] => Before::Start,
-            b'(' => Before::Open,
-            b'[' if table.rules.calls == Calls::Head && is_in(table.rules.statement_ends, b'[') => Before::Open,
-            _ => Before::Other,
+            _ if table.statement_ends[byte as usize] => PreviousToken::Start,
+            b'(' => PreviousToken::Open,
+            b'[' if table.rules.calls == Calls::Head && is_in(table.rules.statement_ends, b'[') => PreviousToken::Open,
+            _ => PreviousToken::Other,
         };
         if matches!(byte, b';' | b'{' | b'}' | b')' | b'=') {
             context.then = Then::Any;
@@ -211,7 +211,7 @@ impl TableLexer {
     /// Handles `qw(…)` and `~r/…/`.
     fn delimited(&mut self, table: &CompiledRules, line: &mut Line<'_, '_, '_>, context: &mut Context) -> bool {
         let at = line.at;
-        if context.before == Before::Dot || at > 0 && matches!(line.byte(at - 1), b'>' | b'{' | b'$' | b'&') {
+        if context.before == PreviousToken::Dot || at > 0 && matches!(line.byte(at - 1), b'>' | b'{' | b'$' | b'&') {
             return false;
         }
         for row in table.rules.delimited {
@@ -247,7 +247,7 @@ impl TableLexer {
                 continue;
             }
             line.take(from + 1, String);
-            context.before = Before::Value;
+            context.before = PreviousToken::Value;
             context.then = Then::Any;
             self.delimited_rest(line, OpenDelimited { open, close, depth: 1, parts: row.parts });
             return true;
@@ -330,7 +330,7 @@ fn heredoc(table: &CompiledRules, line: &mut Line<'_, '_, '_>, context: &mut Con
             continue;
         }
         context.heredoc = Some((label.into(), matches!(begin.as_bytes().last(), Some(b'-' | b'~'))));
-        context.before = Before::Value;
+        context.before = PreviousToken::Value;
         line.take(if quoted { end + 1 } else { end }, String);
         return true;
     }
@@ -361,11 +361,11 @@ fn sigil_name(table: &CompiledRules, line: &mut Line<'_, '_, '_>, sigil: &Sigil,
         category = word.category;
         context.then = word.then;
         line.take(end, category);
-        context.before = Before::Keyword;
+        context.before = PreviousToken::Keyword;
         return true;
     }
     line.take(end, category);
-    context.before = if category == Keyword { Before::Keyword } else { Before::Value };
+    context.before = if category == Keyword { PreviousToken::Keyword } else { PreviousToken::Value };
     context.then = Then::Any;
     true
 }
@@ -386,7 +386,7 @@ fn number(table: &CompiledRules, line: &mut Line<'_, '_, '_>, from: usize, conte
         end = next;
     }
     line.take(end.max(line.at + 1), Number);
-    context.before = Before::Value;
+    context.before = PreviousToken::Value;
 }
 
 fn name(table: &CompiledRules, line: &mut Line<'_, '_, '_>, context: &mut Context) {
@@ -396,14 +396,14 @@ fn name(table: &CompiledRules, line: &mut Line<'_, '_, '_>, context: &mut Contex
     let end = table.name_end(line, at + 1).max(at + 1);
     let text = &line.text[at..end];
     let before = context.before;
-    let allowed =
-        (before != Before::Dot || rules.words_after_dot) && (!rules.words_at_start || before == Before::Start);
+    let allowed = (before != PreviousToken::Dot || rules.words_after_dot)
+        && (!rules.words_at_start || before == PreviousToken::Start);
     let word = table.words.get(text).filter(|_| allowed);
     // A command has precedence over a key, and a key over a word.
     let key = if rules.words_at_start && word.is_some() { None } else { key_of(table, line, end, context.indent) };
     if let Some(key) = key {
         line.take(end, key.category);
-        context.before = Before::Value;
+        context.before = PreviousToken::Value;
         if let Some(value) = key.value {
             let mark = line.after_blanks(end) + key.mark.len();
             line.blanks();
@@ -419,8 +419,11 @@ fn name(table: &CompiledRules, line: &mut Line<'_, '_, '_>, context: &mut Contex
             return line.rest(Comment);
         }
         context.then = word.then;
-        context.before =
-            if word.category == Keyword || word.category == Operator { Before::Keyword } else { Before::Value };
+        context.before = if word.category == Keyword || word.category == Operator {
+            PreviousToken::Keyword
+        } else {
+            PreviousToken::Value
+        };
         return line.take(end, word.category);
     }
     let next = line.byte(end);
@@ -429,8 +432,8 @@ fn name(table: &CompiledRules, line: &mut Line<'_, '_, '_>, context: &mut Contex
         (Then::Function, _) => Function,
         (Then::Variable, _) => Variable,
         (Then::Module, _) => Type,
-        (Then::Any, Calls::Head) if before == Before::Open => Function,
-        (Then::Any, Calls::Command) if before == Before::Start => Function,
+        (Then::Any, Calls::Head) if before == PreviousToken::Open => Function,
+        (Then::Any, Calls::Command) if before == PreviousToken::Start => Function,
         (Then::Any, Calls::Bracket) if next == b'(' => Function,
         _ if rules.shouted != Plain && is_shouted(text) => rules.shouted,
         _ if rules.capitalised != Plain
@@ -444,7 +447,7 @@ fn name(table: &CompiledRules, line: &mut Line<'_, '_, '_>, context: &mut Contex
     if !(context.then == Then::Module && matches!(next, b'.' | b':')) {
         context.then = Then::Any;
     }
-    context.before = Before::Value;
+    context.before = PreviousToken::Value;
     line.take(end, category);
 }
 

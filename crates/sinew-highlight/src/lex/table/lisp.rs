@@ -1,6 +1,6 @@
 //! Lisp languages.
 
-use super::rules::{Calls, DOUBLE, PLAIN, Place, Region, Rules, SEMICOLON, Sigil, block, sigil};
+use super::rules::{Anchor, Calls, DOUBLE, PLAIN, Region, Rules, SEMICOLON, Sigil, block, sigil};
 use crate::category::Category::{Function, Keyword, Number, String, Type, Variable};
 use crate::lex::words::{Row, Then};
 
@@ -14,7 +14,7 @@ languages! {
         words: CLOJURE_WORDS,
         letters: "-+*/<>=!?.$%&:'#",
         begins: "-+*/<>=!?$%&",
-        comments: &[SEMICOLON, ("#!", Place::Column0)],
+        comments: &[SEMICOLON, ("#!", Anchor::Column0)],
         regions: &[TEXT, DOUBLE.lines().begin("#\"")],
         sigils: &[sigil("::", Variable), sigil(":", Variable), sigil("\\", String), sigil("^", Type), Sigil { specials: "_", ..sigil("#", Function) }],
     }

@@ -1,7 +1,7 @@
 //! Markup languages and style sheets.
 
 use super::rules::{
-    C_COMMENT, Calls, DOUBLE, HASH_BRACE, Key, LineRule, PERCENT, PLAIN, Place, Region, Rules, SINGLE, SLASHES, Sigil,
+    Anchor, C_COMMENT, Calls, DOUBLE, HASH_BRACE, Key, LineRule, PERCENT, PLAIN, Region, Rules, SINGLE, SLASHES, Sigil,
     block, key, mark, quote, sigil, whole_line,
 };
 use crate::category::Category::{Comment, Keyword, Plain, String, Type, Variable};
@@ -21,10 +21,10 @@ languages! {
             mark("* ", Keyword), mark("** ", Keyword), mark(". ", Keyword), mark(".. ", Keyword), mark("- ", Keyword),
         ],
         regions: &[
-            fence("////").is(Comment), Region { multiline: false, ..block("//", "\n") }.at(Place::Column0), fence("----").is(String), fence("....").is(String), fence("```").is(String), fence("____").is(Comment), fence("++++").is(String),
-            quote("[").end("]").raw().within(200).is(Type).at(Place::Column0), quote("`").raw().within(200), quote("+").raw().within(100).at(Place::AfterBlank),
+            fence("////").is(Comment), Region { multiline: false, ..block("//", "\n") }.at(Anchor::Column0), fence("----").is(String), fence("....").is(String), fence("```").is(String), fence("____").is(Comment), fence("++++").is(String),
+            quote("[").end("]").raw().within(200).is(Type).at(Anchor::Column0), quote("`").raw().within(200), quote("+").raw().within(100).at(Anchor::AfterBlank),
         ],
-        sigils: &[Sigil { place: Place::Column0, ..sigil(":", Variable) }],
+        sigils: &[Sigil { place: Anchor::Column0, ..sigil(":", Variable) }],
         calls: Calls::None,
         operators: "",
         punctuation: "",
@@ -32,8 +32,8 @@ languages! {
     HAML "haml" {
         words: &[(Keyword, Then::Any, "if else elsif unless each do end case when in and or not nil true false self link_to render yield")],
         lines: &[whole_line("-#", Comment), whole_line("/", Comment), whole_line("!!!", Keyword), mark("=", Keyword), mark("-", Keyword)],
-        regions: &[DOUBLE.interpolations(HASH_BRACE), SINGLE.at(Place::NotAfterValue)],
-        sigils: &[sigil("%", Keyword), sigil("@", Variable), Sigil { place: Place::NotAfterValue, ..sigil(":", String) }, sigil(".", Type), sigil("#", Type)],
+        regions: &[DOUBLE.interpolations(HASH_BRACE), SINGLE.at(Anchor::NotAfterValue)],
+        sigils: &[sigil("%", Keyword), sigil("@", Variable), Sigil { place: Anchor::NotAfterValue, ..sigil(":", String) }, sigil(".", Type), sigil("#", Type)],
         keys: &[Key { first: false, spaced: false, ..key(": ", Variable) }],
         letters: "-",
         operators: "=&|!<>+*",
@@ -66,8 +66,8 @@ const STYLUS_RULES: Rules = Rules {
     sigils: &[
         sigil("$", Variable),
         sigil("@", Keyword),
-        Sigil { place: Place::LineStart, ..sigil(".", Type) },
-        Sigil { place: Place::LineStart, ..sigil("#", Type) },
+        Sigil { place: Anchor::LineStart, ..sigil(".", Type) },
+        Sigil { place: Anchor::LineStart, ..sigil("#", Type) },
     ],
     number_prefixes: &["#"],
     number_marks: "%",

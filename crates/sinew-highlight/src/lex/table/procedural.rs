@@ -1,6 +1,6 @@
 //! Languages in the tradition of Algol and Fortran.
 
-use super::rules::{DASHES, DOUBLE, LineRule, PLAIN, Place, Rules, SINGLE, SLASHES, block, mark, quote, sigil};
+use super::rules::{Anchor, DASHES, DOUBLE, LineRule, PLAIN, Rules, SINGLE, SLASHES, block, mark, quote, sigil};
 use crate::category::Category::{Comment, Function, Keyword, Type, Variable};
 use crate::lex::words::Then;
 
@@ -17,7 +17,7 @@ languages! {
         ],
         fold: true,
         comments: &[DASHES],
-        regions: &[DOUBLE.doubled(), quote("'").raw().within(2).at(Place::NotAfterValue)],
+        regions: &[DOUBLE.doubled(), quote("'").raw().within(2).at(Anchor::NotAfterValue)],
         sigils: &[sigil("'", Variable)],
         number_marks: "#",
     }
@@ -36,10 +36,10 @@ languages! {
               minval mod modulo nint pack present product random_number repeat reshape scan shape sign sin sinh size spread sqrt sum system_clock tan tanh tiny transpose trim ubound unpack verify"),
         ],
         fold: true,
-        comments: &[("!", Place::Any)],
+        comments: &[("!", Anchor::Any)],
         lines: &[LineRule { begin: "C ", category: Comment, indented: false, whole: true }, LineRule { begin: "* ", category: Comment, indented: false, whole: true }, mark("#include", Keyword), mark("#ifdef", Keyword), mark("#endif", Keyword)],
         regions: &[
-            DOUBLE.doubled(), SINGLE.doubled(), quote(".").raw().within(7).is(Keyword).at(Place::AfterBlank), quote(".").raw().within(7).is(Keyword).at(Place::NotAfterValue),
+            DOUBLE.doubled(), SINGLE.doubled(), quote(".").raw().within(7).is(Keyword).at(Anchor::AfterBlank), quote(".").raw().within(7).is(Keyword).at(Anchor::NotAfterValue),
         ],
         open_numbers: true,
     }

@@ -14,7 +14,7 @@ pub(crate) struct Rules {
     /// True if `words` are recognised after a dot.
     pub(crate) words_after_dot: bool,
     /// Prefixes of line comments, and where they are recognised.
-    pub(crate) comments: &'static [(&'static str, Place)],
+    pub(crate) comments: &'static [(&'static str, Anchor)],
     /// Block comments, strings and other text between delimiters; the first match decides.
     pub(crate) regions: &'static [Region],
     /// Strings with a custom delimiter: `qw(…)`, `~r/…/`.
@@ -72,7 +72,7 @@ pub(crate) enum Calls {
 
 /// The positions in which a delimiter is recognised.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum Anchor {
     /// Everywhere.
     Any,
     /// In the first column of a line.
@@ -111,7 +111,7 @@ pub(crate) struct Region {
     pub(crate) multiline: bool,
     /// The number of bytes within which it must end on its line; 0 without a limit.
     pub(crate) within: u16,
-    pub(crate) place: Place,
+    pub(crate) place: Anchor,
     /// True if the end is only recognised at the start of a line, and includes the whole line.
     pub(crate) ends_as_line: bool,
     /// True if letters after the end belong to it, like the flags of a regular expression.
@@ -148,7 +148,7 @@ pub(crate) struct Sigil {
     pub(crate) braces: &'static str,
     /// Bytes of which one may follow instead of a name: `$?`.
     pub(crate) specials: &'static str,
-    pub(crate) place: Place,
+    pub(crate) place: Anchor,
 }
 
 /// A line identified by its start.
@@ -202,11 +202,11 @@ pub(crate) const PLAIN: Rules = Rules {
     punctuation: "()[]{},;:.",
 };
 
-pub(crate) const SLASHES: (&str, Place) = ("//", Place::Any);
-pub(crate) const HASH: (&str, Place) = ("#", Place::Any);
-pub(crate) const DASHES: (&str, Place) = ("--", Place::Any);
-pub(crate) const SEMICOLON: (&str, Place) = (";", Place::Any);
-pub(crate) const PERCENT: (&str, Place) = ("%", Place::Any);
+pub(crate) const SLASHES: (&str, Anchor) = ("//", Anchor::Any);
+pub(crate) const HASH: (&str, Anchor) = ("#", Anchor::Any);
+pub(crate) const DASHES: (&str, Anchor) = ("--", Anchor::Any);
+pub(crate) const SEMICOLON: (&str, Anchor) = (";", Anchor::Any);
+pub(crate) const PERCENT: (&str, Anchor) = ("%", Anchor::Any);
 
 /// `/* … */`.
 pub(crate) const C_COMMENT: Region = block("/*", "*/");
@@ -217,7 +217,7 @@ pub(crate) const SINGLE: Region = quote("'");
 /// The number of bytes within which a character literal must end.
 pub(crate) const CHAR_LENGTH: u16 = 12;
 /// `'x'` and its escapes: one character.
-pub(crate) const CHAR: Region = Region { place: Place::NotAfterValue, ..quote("'").within(CHAR_LENGTH) };
+pub(crate) const CHAR: Region = Region { place: Anchor::NotAfterValue, ..quote("'").within(CHAR_LENGTH) };
 /// `"""…"""` over lines.
 pub(crate) const TRIPLE: Region = quote("\"\"\"").lines();
 
@@ -234,7 +234,7 @@ pub(crate) const fn block(begin: &'static str, end: &'static str) -> Region {
         reads_strings: false,
         multiline: true,
         within: 0,
-        place: Place::Any,
+        place: Anchor::Any,
         ends_as_line: false,
         flags: false,
         interpolations: &[],
@@ -275,7 +275,7 @@ impl Region {
         Self { within, ..self }
     }
 
-    pub(crate) const fn at(self, place: Place) -> Self {
+    pub(crate) const fn at(self, place: Anchor) -> Self {
         Self { place, ..self }
     }
 
@@ -303,12 +303,12 @@ impl Region {
 
     /// Makes the region consist of complete lines, from one that begins with `begin` to one that begins with `end`.
     pub(crate) const fn whole_lines(self) -> Self {
-        Self { ends_as_line: true, place: Place::Column0, escape: 0, multiline: true, ..self }
+        Self { ends_as_line: true, place: Anchor::Column0, escape: 0, multiline: true, ..self }
     }
 }
 
 /// `/…/` with flags, where a value is expected.
-pub(crate) const REGEX: Region = Region { place: Place::Operand, flags: true, ..quote("/").within(u16::MAX) };
+pub(crate) const REGEX: Region = Region { place: Anchor::Operand, flags: true, ..quote("/").within(u16::MAX) };
 
 /// `$name` and `${…}`.
 pub(crate) const DOLLARS: &[Interpolation] = &[interpolation("${", b'}'), interpolation("$", 0)];
@@ -320,7 +320,7 @@ pub(crate) const fn interpolation(begin: &'static str, end: u8) -> Interpolation
 }
 
 pub(crate) const fn sigil(mark: &'static str, category: Category) -> Sigil {
-    Sigil { mark, category, braces: "", specials: "", place: Place::Any }
+    Sigil { mark, category, braces: "", specials: "", place: Anchor::Any }
 }
 
 /// `$name`, `${…}`.

@@ -1,8 +1,8 @@
 //! Scripting languages.
 
 use super::rules::{
-    C_COMMENT, CHAR, Calls, DASHES, DOLLAR, DOUBLE, Delimited, HASH, HASH_BRACE, Interpolation, Key, PERCENT, PLAIN,
-    Place, REGEX, Region, Rules, SINGLE, Sigil, TRIPLE, block, delimited, interpolation, key, quote, sigil, whole_line,
+    Anchor, C_COMMENT, CHAR, Calls, DASHES, DOLLAR, DOUBLE, Delimited, HASH, HASH_BRACE, Interpolation, Key, PERCENT,
+    PLAIN, REGEX, Region, Rules, SINGLE, Sigil, TRIPLE, block, delimited, interpolation, key, quote, sigil, whole_line,
 };
 use crate::category::Category::{Comment, Function, Keyword, Plain, String, Type, Variable};
 use crate::lex::words::Then;
@@ -85,7 +85,7 @@ languages! {
         regions: &[HASHED, quote("`").lines().interpolations(HASH_BRACE), CHAR, REGEX, quote(":\"").end("\"")],
         delimited: &[brackets("%w", false), brackets("%i", false), brackets("%q", false), brackets("%Q", false), brackets("%r", false), brackets("%x", false), brackets("%", false)],
         heredocs: &["<<-"],
-        sigils: &[sigil("@[", Function), sigil("@@", Variable), AT_VARIABLE, DOLLAR, Sigil { place: Place::NotAfterValue, ..sigil(":", String) }],
+        sigils: &[sigil("@[", Function), sigil("@@", Variable), AT_VARIABLE, DOLLAR, Sigil { place: Anchor::NotAfterValue, ..sigil(":", String) }],
         keys: &[Key { first: false, spaced: false, ..key(": ", Variable) }],
         capitalised: Type,
         shouted: Type,
@@ -106,7 +106,7 @@ languages! {
             quote(":\"").end("\""), HASHED, SINGLE.lines().interpolations(HASH_BRACE),
         ],
         delimited: &[brackets("~", true)],
-        sigils: &[AT_VARIABLE, Sigil { place: Place::NotAfterValue, ..sigil(":", String) }, sigil("&", Variable), Sigil { place: Place::NotAfterValue, specials: "\"'#\\", ..sigil("?", String) }],
+        sigils: &[AT_VARIABLE, Sigil { place: Anchor::NotAfterValue, ..sigil(":", String) }, sigil("&", Variable), Sigil { place: Anchor::NotAfterValue, specials: "\"'#\\", ..sigil("?", String) }],
         keys: &[Key { first: false, spaced: false, ..key(": ", Variable) }],
         capitalised: Type,
         calls: Calls::Bracket,
@@ -145,7 +145,7 @@ languages! {
             DOUBLE.lines().begin("raw\""), DOUBLE.lines().begin("r\""), DOUBLE.lines().begin("b\""), DOUBLE.lines().begin("v\""),
             DOUBLE.lines().interpolations(JULIA_INTERPOLATIONS), quote("`").lines().interpolations(JULIA_INTERPOLATIONS), CHAR,
         ],
-        sigils: &[sigil("@", Function), Sigil { place: Place::NotAfterValue, ..sigil(":", String) }, sigil("$", Variable)],
+        sigils: &[sigil("@", Function), Sigil { place: Anchor::NotAfterValue, ..sigil(":", String) }, sigil("$", Variable)],
         capitalised: Type,
         open_numbers: true,
         operators: "+-*/%=!&|^~<>?÷\\'",
@@ -162,9 +162,9 @@ languages! {
         begins: "$",
         comments: &[HASH],
         regions: &[
-            C_COMMENT, TRIPLE.interpolations(HASH_BRACE), TRIPLE.begin("'''").end("'''"), quote("//").raw().lines().within(u16::MAX).at(Place::Operand),
+            C_COMMENT, TRIPLE.interpolations(HASH_BRACE), TRIPLE.begin("'''").end("'''"), quote("//").raw().lines().within(u16::MAX).at(Anchor::Operand),
             block("<[", "]>").is(String), HASHED, SINGLE.lines(), quote("``").raw().lines(), REGEX,
-            quote("\\").end(" ").raw().within(40).at(Place::AfterBlank),
+            quote("\\").end(" ").raw().within(40).at(Anchor::AfterBlank),
         ],
         sigils: &[AT_VARIABLE],
         keys: &[Key { first: false, spaced: false, ..key(":", Variable) }],
@@ -179,7 +179,7 @@ languages! {
              "assert collectgarbage dofile error getfenv getmetatable ipairs load loadfile loadstring module next pairs pcall print rawequal rawget rawset \
               require select setfenv setmetatable tonumber tostring type unpack xpcall"),
         ],
-        comments: &[DASHES, ("#!", Place::Column0)],
+        comments: &[DASHES, ("#!", Anchor::Column0)],
         regions: &[block("--[", "]").level(b'=', "[", "]"), block("[", "]").is(String).level(b'=', "[", "]"), DOUBLE, SINGLE, quote("::").raw().within(60).is(Variable)],
         operators: "+-*/%=^~<>#&|",
     }
@@ -192,9 +192,9 @@ languages! {
               endif endmethods endparfor endproperties endswitch endwhile enumeration events for global if methods otherwise parfor persistent properties return spmd \
               switch try until unwind_protect unwind_protect_cleanup while true false"),
         ],
-        comments: &[PERCENT, ("#", Place::LineStart), ("...", Place::AfterBlank)],
+        comments: &[PERCENT, ("#", Anchor::LineStart), ("...", Anchor::AfterBlank)],
         regions: &[
-            block("%{", "%}").at(Place::Column0), DOUBLE.doubled(), SINGLE.doubled().at(Place::NotAfterValue),
+            block("%{", "%}").at(Anchor::Column0), DOUBLE.doubled(), SINGLE.doubled().at(Anchor::NotAfterValue),
         ],
         operators: "+-*/%=!&|^~<>?\\'@",
         open_numbers: true,
@@ -238,8 +238,8 @@ languages! {
         comments: &[HASH],
         lines: &[whole_line("__END__", Comment), whole_line("__DATA__", Comment)],
         regions: &[
-            block("=", "=cut").whole_lines(), DOUBLE.lines(), SINGLE.lines().at(Place::NotAfterValue), quote("`").lines(), REGEX,
-            quote("<").end(">").raw().within(24).is(String).at(Place::Operand),
+            block("=", "=cut").whole_lines(), DOUBLE.lines(), SINGLE.lines().at(Anchor::NotAfterValue), quote("`").lines(), REGEX,
+            quote("<").end(">").raw().within(24).is(String).at(Anchor::Operand),
         ],
         delimited: &[
             spaced("qq", 1), spaced("qw", 1), spaced("qr", 1), spaced("qx", 1), spaced("q", 1), spaced("m", 1), spaced("s", 2), spaced("tr", 2), spaced("y", 2),
@@ -248,7 +248,7 @@ languages! {
         sigils: &[
             Sigil { braces: "{", specials: "_&!@/\\,;.$0123456789+", ..sigil("$#", Variable) },
             Sigil { braces: "{", specials: "_&`'+!@/\\,;.$<>()[]0^|?:-", ..sigil("$", Variable) },
-            Sigil { specials: "_{$", ..sigil("@", Variable) }, Sigil { place: Place::NotAfterValue, ..sigil("%", Variable) },
+            Sigil { specials: "_{$", ..sigil("@", Variable) }, Sigil { place: Anchor::NotAfterValue, ..sigil("%", Variable) },
         ],
         statement_ends: ";",
         operators: "+-*/%=!&|^~<>?\\",
@@ -282,12 +282,12 @@ languages! {
         comments: &[],
         lines: &[whole_line("\"", Comment)],
         regions: &[
-            SINGLE.doubled().within(u16::MAX).at(Place::NotAfterValue), DOUBLE.within(u16::MAX), quote("\"").end("\n").raw().is(Comment).at(Place::AfterBlank),
-            quote("<").end(">").raw().within(20).is(Keyword).at(Place::NotAfterValue),
+            SINGLE.doubled().within(u16::MAX).at(Anchor::NotAfterValue), DOUBLE.within(u16::MAX), quote("\"").end("\n").raw().is(Comment).at(Anchor::AfterBlank),
+            quote("<").end(">").raw().within(20).is(Keyword).at(Anchor::NotAfterValue),
         ],
         sigils: &[
             sigil("g:", Variable), sigil("s:", Variable), sigil("b:", Variable), sigil("w:", Variable), sigil("l:", Variable), sigil("a:", Variable),
-            sigil("v:", Variable), sigil("&", Variable), Sigil { place: Place::NotAfterValue, ..sigil("@", Variable) },
+            sigil("v:", Variable), sigil("&", Variable), Sigil { place: Anchor::NotAfterValue, ..sigil("@", Variable) },
         ],
         letters: "#",
         statement_ends: "|",

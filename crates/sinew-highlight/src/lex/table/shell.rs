@@ -1,14 +1,14 @@
 //! Command languages: shells, build files and installers.
 
 use super::rules::{
-    C_COMMENT, Calls, DOLLAR, DOLLARS, DOUBLE, HASH, Interpolation, Key, PLAIN, Place, Region, Rules, SEMICOLON,
+    Anchor, C_COMMENT, Calls, DOLLAR, DOLLARS, DOUBLE, HASH, Interpolation, Key, PLAIN, Region, Rules, SEMICOLON,
     SINGLE, Sigil, block, interpolation, key, quote, sigil, whole_line,
 };
 use crate::category::Category::{Comment, Function, Keyword, Operator, String, Type, Variable};
 use crate::lex::words::Then;
 
-const HASH_AFTER_BLANK: (&str, Place) = ("#", Place::AfterBlank);
-const HASH_FIRST: (&str, Place) = ("#", Place::LineStart);
+const HASH_AFTER_BLANK: (&str, Anchor) = ("#", Anchor::AfterBlank);
+const HASH_FIRST: (&str, Anchor) = ("#", Anchor::LineStart);
 const VARIABLE: Sigil = Sigil { braces: "{(", specials: "?!#@*$0123456789<^+%-", ..sigil("$", Variable) };
 const MAKE_INTERPOLATIONS: &[Interpolation] = &[interpolation("$(", b')'), interpolation("$", 0)];
 
@@ -63,7 +63,7 @@ languages! {
         comments: &[HASH_FIRST],
         regions: &[DOUBLE.lines(), SINGLE.raw()],
         heredocs: &["<<-", "<<"],
-        sigils: &[VARIABLE, Sigil { place: Place::AfterBlank, ..sigil("--", Variable) }],
+        sigils: &[VARIABLE, Sigil { place: Anchor::AfterBlank, ..sigil("--", Variable) }],
         letters: "-",
         calls: Calls::None,
         statement_ends: "",
@@ -77,7 +77,7 @@ languages! {
         ],
         comments: &[HASH_AFTER_BLANK],
         regions: &[DOUBLE.lines().interpolations(&[interpolation("$", 0)]), SINGLE.lines()],
-        sigils: &[VARIABLE, Sigil { place: Place::AfterBlank, ..sigil("--", Variable) }, Sigil { place: Place::AfterBlank, ..sigil("-", Variable) }],
+        sigils: &[VARIABLE, Sigil { place: Anchor::AfterBlank, ..sigil("--", Variable) }, Sigil { place: Anchor::AfterBlank, ..sigil("-", Variable) }],
         letters: "-",
         calls: Calls::Command,
         statement_ends: ";|(&",
@@ -133,9 +133,9 @@ languages! {
         regions: &[
             block("<#", "#>"), quote("@\"").end("\"@").raw().lines().interpolations(&[interpolation("$(", b')'), interpolation("${", b'}'), interpolation("$", 0)]), quote("@'").end("'@").raw().lines(),
             Region { escape: b'`', ..DOUBLE }.lines().interpolations(&[interpolation("$(", b')'), interpolation("${", b'}'), interpolation("$", 0)]), SINGLE.lines().doubled(),
-            quote("[").end("]").raw().within(60).is(Type).at(Place::NotAfterValue),
+            quote("[").end("]").raw().within(60).is(Type).at(Anchor::NotAfterValue),
         ],
-        sigils: &[Sigil { specials: "?_$^", ..DOLLAR }, sigil("@", Variable), Sigil { place: Place::AfterBlank, ..sigil("-", Operator) }],
+        sigils: &[Sigil { specials: "?_$^", ..DOLLAR }, sigil("@", Variable), Sigil { place: Anchor::AfterBlank, ..sigil("-", Operator) }],
         calls: Calls::Command,
         statement_ends: ";{|(=",
         operators: "+-*/%=!&|^~<>?`",
@@ -149,7 +149,7 @@ languages! {
         ],
         comments: &[HASH],
         regions: &[C_COMMENT, DOUBLE.lines().interpolations(DOLLARS), SINGLE.lines(), super::rules::REGEX],
-        sigils: &[DOLLAR, Sigil { place: Place::NotAfterValue, ..sigil("@", Variable) }],
+        sigils: &[DOLLAR, Sigil { place: Anchor::NotAfterValue, ..sigil("@", Variable) }],
         keys: &[Key { first: true, ..key("=>", Variable) }],
         letters: "",
         capitalised: Type,
@@ -164,7 +164,7 @@ languages! {
               read refchan regexp registry regsub rename return safe scan seek set socket source split string subst switch tailcall tcltest tell then throw time tm trace try unknown unload \
               unset update uplevel upvar variable vwait while yield"),
         ],
-        comments: &[("#", Place::LineStart), ("#", Place::Statement)],
+        comments: &[("#", Anchor::LineStart), ("#", Anchor::Statement)],
         regions: &[DOUBLE.lines().interpolations(&[interpolation("${", b'}'), interpolation("$", 0)])],
         sigils: &[DOLLAR, sigil("-", Variable)],
         letters: ":",

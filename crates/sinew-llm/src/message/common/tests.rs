@@ -6,7 +6,7 @@ use super::*;
 /// Checks that both parsers agree if the fast one succeeds.
 #[track_caller]
 fn agrees(text: &str) -> Option<AgentMessage> {
-    let Common(message) = serde_json::from_str(text).ok()?;
+    let CommonMessage(message) = serde_json::from_str(text).ok()?;
     assert_eq!(serde_json::from_str::<AgentMessage>(text).ok().as_ref(), Some(&message), "{text}");
     Some(message)
 }

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::Value;
-use sinew_sandbox::{Mode, Network, Policy, Protect, Sandbox, Surroundings};
+use sinew_sandbox::{CallerEnvironment, Mode, Network, Policy, Protect, Sandbox};
 use tempfile::TempDir;
 
 /// The ordinary user of the tests: `nobody`.
@@ -261,7 +261,7 @@ fn sandbox(policy: &Value, places: &Places) -> sinew_base::Result<Sandbox> {
         unix_sockets: (!policy["unixSockets"].is_null()).then(|| list("unixSockets")),
         ..Policy::new(Mode::from_name(policy["mode"].as_str().unwrap()).unwrap())
     };
-    let surroundings = Surroundings {
+    let surroundings = CallerEnvironment {
         cwd: places.root.clone(),
         home: Some(places.home.clone()),
         temp: Some(places.temp.clone()),

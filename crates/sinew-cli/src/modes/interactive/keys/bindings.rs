@@ -31,7 +31,7 @@ pub(in crate::modes::interactive) struct EditorState {
 
 /// The meaning of a press.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::modes::interactive) enum Meaning {
+pub(in crate::modes::interactive) enum KeyMeaning {
     Action(Action),
     /// The text that the press types, if it types one.
     Text,
@@ -96,19 +96,19 @@ impl Bindings {
         contexts: &[Context],
         before: Option<Key>,
         press: &KeyPress,
-    ) -> Meaning {
+    ) -> KeyMeaning {
         let names: Vec<&str> = contexts.iter().map(|context| context.name()).collect();
         match self.map.called(&names, before, press) {
             KeyLookup::Action(name) => {
                 let row = ACTIONS.iter().find(|row| row.name == name);
-                row.map_or(Meaning::Nothing, |row| Meaning::Action(row.action))
+                row.map_or(KeyMeaning::Nothing, |row| KeyMeaning::Action(row.action))
             }
-            KeyLookup::Begins(key) => Meaning::Begins(key),
+            KeyLookup::Begins(key) => KeyMeaning::Begins(key),
             KeyLookup::Nothing => {
                 let key = press.key.to_string();
                 let mut known = ACTIONS.iter().filter(|row| contexts.contains(&row.context));
                 let was_moved = known.any(|row| row.keys.contains(&key.as_str()));
-                if before.is_some() || was_moved { Meaning::Nothing } else { Meaning::Text }
+                if before.is_some() || was_moved { KeyMeaning::Nothing } else { KeyMeaning::Text }
             }
         }
     }
@@ -120,7 +120,7 @@ impl Bindings {
         now: EditorState,
         before: Option<Key>,
         press: &KeyPress,
-    ) -> Meaning {
+    ) -> KeyMeaning {
         let leaves = now.is_empty && self.calls(Action::Exit, before, press);
         let turns = now.panel_waits && self.calls(Action::FocusPanel, before, press);
         let app_first = leaves || turns;
@@ -280,7 +280,7 @@ mod tests {
 
     #[track_caller]
     fn known(bindings: &Bindings, contexts: &[Context], data: &str, expect: Action) {
-        assert_eq!(bindings.meaning(contexts, None, &press(data)), Meaning::Action(expect), "{data:?}");
+        assert_eq!(bindings.meaning(contexts, None, &press(data)), KeyMeaning::Action(expect), "{data:?}");
     }
 
     #[test]
@@ -300,7 +300,7 @@ mod tests {
             known(&bindings, &EDITOR, data, expect);
         }
         known(&bindings, &[Context::App, Context::Editor], "\x04", Action::Exit);
-        assert_eq!(bindings.meaning(&EDITOR, None, &press("x")), Meaning::Text);
+        assert_eq!(bindings.meaning(&EDITOR, None, &press("x")), KeyMeaning::Text);
         known(&bindings, &PANEL, "\x10", Action::List(ListAction::Up));
         known(&bindings, &PANEL, "\x13", Action::List(ListAction::Keep));
         for action in ACTIONS {
@@ -327,13 +327,13 @@ mod tests {
         known(&bindings, &EDITOR, "\x1be", Action::ExternalEditor);
         known(&bindings, &[Context::List], "\x1bOR", Action::List(ListAction::Down));
         for data in ["\x0f", "\x1a", "\x07"] {
-            assert_eq!(bindings.meaning(&EDITOR, None, &press(data)), Meaning::Nothing, "{data:?}");
+            assert_eq!(bindings.meaning(&EDITOR, None, &press(data)), KeyMeaning::Nothing, "{data:?}");
         }
         let first = press("\x18").key;
-        assert_eq!(bindings.meaning(&EDITOR, None, &press("\x18")), Meaning::Begins(first));
+        assert_eq!(bindings.meaning(&EDITOR, None, &press("\x18")), KeyMeaning::Begins(first));
         let both = bindings.meaning(&EDITOR, Some(first), &press("\x0f"));
-        assert_eq!(both, Meaning::Action(Action::OpenTranscript));
-        assert_eq!(bindings.meaning(&EDITOR, Some(first), &press("x")), Meaning::Nothing);
+        assert_eq!(both, KeyMeaning::Action(Action::OpenTranscript));
+        assert_eq!(bindings.meaning(&EDITOR, Some(first), &press("x")), KeyMeaning::Nothing);
         assert!(bindings.help(true).contains("ctrl+x ctrl+o, f2"), "{}", bindings.help(true));
     }
 

@@ -20,24 +20,24 @@ use std::time::{Duration, Instant};
 use sinew_agent::agent::Delivery;
 use sinew_agent::event::Event;
 use sinew_tools::tool::Updates;
-use sinew_tui::{Editor, EditorStyle, Event as Input, InputParser, Key, KeyPress, LinearOutput, Pace};
+use sinew_tui::{Editor, EditorStyle, Event as Input, InputParser, Key, KeyPress, LinearOutput, OutputUnit};
 
 use super::ask;
 use super::choices::Topic;
 use super::conversation::{Conversation, ConversationInputs};
 use super::history::PromptHistory;
 use super::job;
-use super::keys::{Action, EditorState, Meaning, Press};
+use super::keys::{Action, EditorState, KeyMeaning, Press};
 use super::leaving::ExitOutcome;
 use super::mailbox::Message;
-use super::outgoing::{Outgoing, SendState};
+use super::outgoing::{OutgoingQueue, SendState};
 use super::pasting;
 use super::stash::Stash;
 use super::submit::{self, Submission};
 use super::terminal::Terminal;
 use super::tty::{TerminalUse, Tty};
 use super::ui::Parts;
-use crate::control::commands::{Face, Panel, Row, SharedCommand, Verb};
+use crate::control::commands::{InteractiveForm, Panel, Row, SharedCommand, Verb};
 use crate::control::mcp::NOW;
 use crate::models::is_absent;
 use asked::{OpenQuestion, Reply};
@@ -80,7 +80,7 @@ struct Linear {
 ///
 /// # Errors
 /// Returns an error if the terminal cannot be opened.
-pub(super) fn run(parts: Parts, is_plain: bool, pace: Pace) -> io::Result<ExitOutcome> {
+pub(super) fn run(parts: Parts, is_plain: bool, pace: OutputUnit) -> io::Result<ExitOutcome> {
     let Parts { runtime, mailbox, inbox, history, cwd, keys, first, painted, .. } = parts;
     drop(painted);
     let history = PromptHistory::open(history, mailbox.clone())?;
@@ -101,10 +101,10 @@ pub(super) fn run(parts: Parts, is_plain: bool, pace: Pace) -> io::Result<ExitOu
     let hides_thoughts = control.app.startup.settings.hide_thinking_block;
     let input = InputParser::new(std::env::var_os("SSH_CONNECTION").is_some());
     let words = Words::new(pace, hides_thoughts, keys.of_rows());
-    let outgoing = Outgoing::new(SendState::Ready);
+    let outgoing = OutgoingQueue::new(SendState::Ready);
     let beginning = ConversationInputs { control, runtime, mailbox, keys, history, cwd, outgoing };
     let mut linear = Linear {
-        conversation: Conversation::new(Face::Words, beginning),
+        conversation: Conversation::new(InteractiveForm::Words, beginning),
         terminal: Terminal::new(tty, inbox, input),
         output: LinearOutput::new(is_plain),
         chord: None,
@@ -452,14 +452,14 @@ impl Linear {
         let before = self.chord.take();
         let place = EditorState { is_empty: self.editor.is_empty(), panel_waits: false };
         match self.conversation.keys.in_editor(place, before, press) {
-            Meaning::Action(action) => Some(Press::Action(action)),
-            Meaning::Text => Some(Press::Text(&press.text)),
-            Meaning::Begins(key) => {
+            KeyMeaning::Action(action) => Some(Press::Action(action)),
+            KeyMeaning::Text => Some(Press::Text(&press.text)),
+            KeyMeaning::Begins(key) => {
                 self.output.say(&format!("Note: {key} …"));
                 self.chord = Some(key);
                 None
             }
-            Meaning::Nothing => None,
+            KeyMeaning::Nothing => None,
         }
     }
 
@@ -588,7 +588,7 @@ impl Linear {
             (Verb::Login, provider) if !provider.is_empty() => self.log_in(provider),
             (Verb::Settings, place) if self.conversation.keep_settings_in(place) => self.list(Topic::Settings),
             (Verb::Shared(SharedCommand::Help), _) => {
-                let text = submit::help(&self.conversation.control, Face::Words, &self.conversation.keys);
+                let text = submit::help(&self.conversation.control, InteractiveForm::Words, &self.conversation.keys);
                 self.output.say(&text);
             }
             (Verb::Hotkeys, _) => {

@@ -8,7 +8,7 @@ use sinew_agent::mcp::semantics_of;
 use sinew_llm::event::StreamEvent;
 use sinew_llm::message::{AgentMessage, AssistantMessage, BashExecution, Block};
 use sinew_tools::semantics::{OutputView, diff_of};
-use sinew_tui::{LinearOutput, Pace, Speech};
+use sinew_tui::{LineSplitter, LinearOutput, OutputUnit};
 
 use super::super::blocks::subject;
 use super::super::keys::RowKeys;
@@ -23,7 +23,7 @@ const SAID: usize = 20;
 
 /// The state of the answer that is being printed.
 pub(super) struct Words {
-    pace: Pace,
+    pace: OutputUnit,
     /// True to print only the first line of a thought.
     hides_thoughts: bool,
     /// The keys for notes.
@@ -32,15 +32,15 @@ pub(super) struct Words {
 }
 
 struct Part {
-    speech: Speech,
+    speech: LineSplitter,
     word: Option<&'static str>,
     is_folded: bool,
 }
 
 impl Part {
-    fn new(pace: Pace, is_thought: bool, hides: bool) -> Part {
+    fn new(pace: OutputUnit, is_thought: bool, hides: bool) -> Part {
         let word = Some(if is_thought { "Thinks" } else { "Assistant" });
-        Part { speech: Speech::new(pace), word, is_folded: is_thought && hides }
+        Part { speech: LineSplitter::new(pace), word, is_folded: is_thought && hides }
     }
 
     /// Prints lines; the first one begins with the word.
@@ -57,7 +57,7 @@ impl Part {
 }
 
 impl Words {
-    pub(super) fn new(pace: Pace, hides_thoughts: bool, keys: RowKeys) -> Words {
+    pub(super) fn new(pace: OutputUnit, hides_thoughts: bool, keys: RowKeys) -> Words {
         Words { pace, hides_thoughts, keys, parts: HashMap::new() }
     }
 

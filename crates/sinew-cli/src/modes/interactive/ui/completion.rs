@@ -5,7 +5,7 @@ use std::sync::Arc;
 use sinew_tui::EditAction;
 
 use super::Ui;
-use crate::control::commands::{self, Face, Panel};
+use crate::control::commands::{self, InteractiveForm, Panel};
 use crate::modes::interactive::choices::{self, Choice};
 use crate::modes::interactive::complete::{self, Candidate, CompletionKind, Popup};
 use crate::modes::interactive::keys::{Action, Press};
@@ -44,7 +44,7 @@ impl Ui {
 
     /// Returns the values that a command accepts.
     fn arguments(&self, command: &str) -> Vec<Candidate> {
-        let entries = match commands::named(command, Face::Screen).and_then(|row| row.panel) {
+        let entries = match commands::named(command, InteractiveForm::Screen).and_then(|row| row.panel) {
             Some(Panel::Models) => choices::models(&self.conversation.control),
             Some(Panel::Thinking) => choices::thinking(&self.conversation.control),
             Some(Panel::Theme) => choices::themes(),

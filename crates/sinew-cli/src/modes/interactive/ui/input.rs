@@ -11,7 +11,7 @@ use crate::control::commands::Verb;
 use crate::control::model::Turn;
 use crate::modes::interactive::choices::Topic;
 use crate::modes::interactive::keys::{
-    Action, Context, EditorState, ListAction, Meaning, Press, RunAction, RunKeyContext, run_action,
+    Action, Context, EditorState, KeyMeaning, ListAction, Press, RunAction, RunKeyContext, run_action,
 };
 use crate::modes::interactive::mailbox::Message;
 use crate::modes::interactive::panel::Effect;
@@ -112,7 +112,7 @@ impl Ui {
             (_, Some(Overlay::Picker(Topic::History, _)), _)
                 if self.conversation.keys.calls(Action::SearchHistory, before, press) =>
             {
-                Meaning::Action(Action::List(ListAction::Down))
+                KeyMeaning::Action(Action::List(ListAction::Down))
             }
             (_, Some(Overlay::Picker(Topic::Tree(_), _)), _) => {
                 self.conversation.keys.meaning(&[Context::Tree, Context::List, Context::Editor], before, press)
@@ -127,17 +127,17 @@ impl Ui {
             }
         };
         let known = match (meaning, before) {
-            (Meaning::Action(action), _) => Press::Action(action),
-            (Meaning::Text, _) => Press::Text(&press.text),
-            (Meaning::Begins(key), _) => {
+            (KeyMeaning::Action(action), _) => Press::Action(action),
+            (KeyMeaning::Text, _) => Press::Text(&press.text),
+            (KeyMeaning::Begins(key), _) => {
                 self.notify(format!("{key} …"));
                 self.chord = Some((key, Instant::now() + CHORD));
                 return;
             }
-            (Meaning::Nothing, Some(before)) => {
+            (KeyMeaning::Nothing, Some(before)) => {
                 return self.notify(format!("{before} {key} has no action: see /hotkeys"));
             }
-            (Meaning::Nothing, None) => return,
+            (KeyMeaning::Nothing, None) => return,
         };
         match viewer {
             Some(_) => {

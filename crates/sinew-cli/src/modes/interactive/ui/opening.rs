@@ -19,10 +19,10 @@ use crate::control::Control;
 use crate::modes::interactive::blocks::DIM;
 use crate::modes::interactive::characters::{self, CharacterProbe};
 use crate::modes::interactive::keys::{
-    Action, Bindings, EditorState, Meaning, RowKeys, RunAction, RunKeyContext, run_action,
+    Action, Bindings, EditorState, KeyMeaning, RowKeys, RunAction, RunKeyContext, run_action,
 };
 use crate::modes::interactive::mailbox::{Inbox, Message};
-use crate::modes::interactive::outgoing::{Outgoing, SendState};
+use crate::modes::interactive::outgoing::{OutgoingQueue, SendState};
 use crate::modes::interactive::pasting;
 use crate::modes::interactive::replay;
 use crate::modes::interactive::transcript::{self, DisplayOptions};
@@ -32,14 +32,14 @@ use crate::modes::interactive::tty::Tty;
 const TAIL: u64 = 256 << 10;
 
 /// The screen before the agent has started.
-pub(super) struct Opening {
+pub(super) struct OpeningScreen {
     pub(super) tty: Tty,
     pub(super) screen: Screen,
     pub(super) input: InputParser,
     pub(super) editor: Editor,
     pub(super) probe: CharacterProbe,
     /// Texts that were sent.
-    pub(super) outgoing: Outgoing,
+    pub(super) outgoing: OutgoingQueue,
     /// The messages of the session that are shown.
     pub(super) said: Vec<AgentMessage>,
     /// Messages and input that require the agent, in order.
@@ -50,7 +50,7 @@ pub(super) struct Opening {
     last_byte: Instant,
 }
 
-impl Opening {
+impl OpeningScreen {
     /// Creates the screen. `resumed` is the file of a resumed session, of which about `rows` rows are shown. If
     /// `is_quiet` is set, nothing else is shown.
     pub(super) fn new(
@@ -61,7 +61,7 @@ impl Opening {
         resumed: Option<&Path>,
         rows: usize,
         looks: DisplayOptions,
-    ) -> Opening {
+    ) -> OpeningScreen {
         let mut screen = Screen::new(tty.size(), options, Arc::new(Theme::default()));
         let mut head = Line::styled("sinew ", Style::PLAIN.with(Attrs::BOLD));
         head.push(env!("CARGO_PKG_VERSION"), DIM);
@@ -84,13 +84,13 @@ impl Opening {
             tty.ask(characters::QUESTION);
         }
         let (messages, events) = (Vec::new(), Vec::new());
-        Opening {
+        OpeningScreen {
             tty,
             screen,
             input,
             editor: Editor::new(),
             probe,
-            outgoing: Outgoing::new(SendState::Reading),
+            outgoing: OutgoingQueue::new(SendState::Reading),
             said,
             messages,
             events,
@@ -180,8 +180,8 @@ impl Opening {
     fn press(&mut self, keys: &Bindings, press: KeyPress) -> bool {
         let is_empty = self.editor.is_empty();
         let action = match keys.in_editor(EditorState { is_empty, panel_waits: false }, None, &press) {
-            Meaning::Action(action) => Some(action),
-            Meaning::Text | Meaning::Begins(_) | Meaning::Nothing => None,
+            KeyMeaning::Action(action) => Some(action),
+            KeyMeaning::Text | KeyMeaning::Begins(_) | KeyMeaning::Nothing => None,
         };
         let is_running = !self.outgoing.is_empty();
         let situation = RunKeyContext { is_running, has_draft: !is_empty, is_second: action == Some(Action::Clear) };

@@ -5,7 +5,7 @@ use sinew_tools::tool::Updates;
 use sinew_tui::Style;
 
 use super::Ui;
-use crate::control::commands::{Face, Row, SharedCommand, Verb};
+use crate::control::commands::{InteractiveForm, Row, SharedCommand, Verb};
 use crate::control::mcp::NOW;
 use crate::modes::interactive::choices::Topic;
 use crate::modes::interactive::drafts;
@@ -88,7 +88,7 @@ impl Ui {
             (Verb::Todo, "edit") => self.edit_todo(),
             (Verb::Record, file) => self.record(file),
             (Verb::Shared(SharedCommand::Help), _) => {
-                let text = submit::help(&self.conversation.control, Face::Screen, &self.conversation.keys);
+                let text = submit::help(&self.conversation.control, InteractiveForm::Screen, &self.conversation.keys);
                 transcript::line(&mut self.screen, &text, Style::PLAIN);
             }
             (Verb::Hotkeys, _) => {
