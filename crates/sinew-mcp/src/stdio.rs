@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use sinew_process::supervision::{self, ProgramSpec, SupervisedProgram};
+use sinew_process::supervision::{self, Kept, ProgramSpec};
 use tokio::io::AsyncReadExt;
 use tokio::net::unix::pipe;
 use tokio::sync::Semaphore;
@@ -120,7 +120,7 @@ pub(crate) struct Program {
     stderr: StderrTail,
     pid: u32,
     /// `None` after it was closed.
-    kept: Mutex<Option<SupervisedProgram>>,
+    kept: Mutex<Option<Kept>>,
 }
 
 impl Program {

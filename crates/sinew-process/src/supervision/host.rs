@@ -42,9 +42,9 @@ pub struct ProgramPipes {
 /// its standard input is closed, the program has 500 ms to exit; then its processes receive SIGTERM and have 2 s; then
 /// they are killed.
 ///
-/// Dropping it returns at once, and the termination continues in the background. [`SupervisedProgram::close`] waits for it.
+/// Dropping it returns at once, and the termination continues in the background. [`Kept::close`] waits for it.
 #[derive(Debug)]
-pub struct SupervisedProgram {
+pub struct Kept {
     link: UnixStream,
     keeper: Option<Child>,
     pid: u32,
@@ -56,9 +56,9 @@ pub struct SupervisedProgram {
 ///
 /// # Errors
 /// Returns an error with the name of the program and the cause if the system cannot start the keeper or the program.
-pub fn start(keeper: &Path, program: &ProgramSpec) -> Result<(SupervisedProgram, ProgramPipes)> {
+pub fn start(keeper: &Path, program: &ProgramSpec) -> Result<(Kept, ProgramPipes)> {
     let failed = |cause: &io::Error| Error::io(format!("failed to start {:?}", program.program), cause);
-    let begin = || -> io::Result<(SupervisedProgram, ProgramPipes)> {
+    let begin = || -> io::Result<(Kept, ProgramPipes)> {
         let (link, theirs) = UnixStream::pair()?;
         #[cfg(target_os = "macos")]
         rustix::net::sockopt::set_socket_nosigpipe(&link, true)?;
@@ -71,7 +71,7 @@ pub fn start(keeper: &Path, program: &ProgramSpec) -> Result<(SupervisedProgram,
             .stderr(Stdio::null())
             .spawn()
             .map_err(|cause| io::Error::new(cause.kind(), format!("the keeper {keeper:?}: {cause}")))?;
-        let kept = SupervisedProgram { link, keeper: Some(child), pid: 0, status: None };
+        let kept = Kept { link, keeper: Some(child), pid: 0, status: None };
         let request = request::encode(program)?;
         let ends = [stdin.0.as_fd(), stdout.1.as_fd(), stderr.1.as_fd()];
         match send(&kept.link, &request, &ends) {
@@ -108,7 +108,7 @@ fn send(link: &UnixStream, bytes: &[u8], fds: &[std::os::fd::BorrowedFd<'_>; 3])
     (&*link).write_all(&bytes[sent..])
 }
 
-impl SupervisedProgram {
+impl Kept {
     /// Returns the process id of the program, which may have ended already.
     #[must_use]
     pub fn pid(&self) -> u32 {
@@ -128,7 +128,7 @@ impl SupervisedProgram {
         self.status
     }
 
-    /// Terminates the program as described at [`SupervisedProgram`] and waits until all its descendants have ended: at most about
+    /// Terminates the program as described at [`Kept`] and waits until all its descendants have ended: at most about
     /// 2.5 s, and 500 ms for a program that exits when its standard input closes. Close that first, otherwise the
     /// program is not asked.
     pub fn close(mut self) {
@@ -158,7 +158,7 @@ impl SupervisedProgram {
     }
 }
 
-impl Drop for SupervisedProgram {
+impl Drop for Kept {
     fn drop(&mut self) {
         let _ = self.link.shutdown(std::net::Shutdown::Both);
         let Some(mut keeper) = self.keeper.take() else { return };

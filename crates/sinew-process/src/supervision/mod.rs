@@ -13,7 +13,7 @@ mod host;
 mod keeper;
 mod request;
 
-pub use host::{ProgramPipes, ProgramSpec, SupervisedProgram, start};
+pub use host::{Kept, ProgramPipes, ProgramSpec, start};
 pub use keeper::keeper;
 
 use std::time::Duration;

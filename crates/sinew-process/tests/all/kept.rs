@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use sinew_process::Process;
-use sinew_process::supervision::{self, ProgramPipes, ProgramSpec, SupervisedProgram};
+use sinew_process::supervision::{self, Kept, ProgramPipes, ProgramSpec};
 
 const KEEPER: &str = env!("CARGO_BIN_EXE_sinew-keeper");
 
@@ -59,7 +59,7 @@ fn wait_for_end(mut alive: File) {
     assert_eq!(alive.read(&mut [0]).unwrap(), 0);
 }
 
-fn start(script: &str) -> (SupervisedProgram, ProgramPipes) {
+fn start(script: &str) -> (Kept, ProgramPipes) {
     supervision::start(Path::new(KEEPER), &program(script)).unwrap()
 }
 

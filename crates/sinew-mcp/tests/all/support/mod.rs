@@ -73,7 +73,7 @@ pub(crate) fn arguments(value: Value) -> Map<String, Value> {
 /// A server that listens on a local port. Its keeper stops it when this value is dropped.
 pub(crate) struct HttpProgram {
     port: u16,
-    _kept: sinew_process::supervision::SupervisedProgram,
+    _kept: sinew_process::supervision::Kept,
     _stdin: std::os::fd::OwnedFd,
 }
 
