@@ -8,7 +8,7 @@ import { test } from "node:test";
 import { ROOT } from "./host.mjs";
 
 const { fuzzyFind, glob, grep } = createRequire(import.meta.url)("..");
-const table = JSON.parse(readFileSync(join(ROOT, "crates", "sinew-search", "tests", "windows_paths.json"), "utf8"));
+const table = JSON.parse(readFileSync(join(ROOT, "crates", "sinew-search", "tests", "all", "windows_paths.json"), "utf8"));
 const windows = { skip: process.platform !== "win32" && "Windows only" };
 
 function tree(t) {
