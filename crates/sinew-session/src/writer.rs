@@ -162,14 +162,17 @@ const ENDING: (Duration, Duration) = (Duration::from_secs(3), Duration::from_mil
 /// it had threads or the machine is busy; this waits for that.
 fn lock(file: &File) -> Result<(), WriteRefusal> {
     let until = Instant::now() + ENDING.0;
+    let mut is_first = true;
     loop {
         match file.try_lock() {
             Ok(()) => return Ok(()),
             Err(TryLockError::WouldBlock) => {
                 let owner = owner(file);
-                if !owner.is_some_and(has_ended) || Instant::now() > until {
+                // Without an owner, the lock was released in the meantime, or this system does not list locks.
+                if !owner.map_or(is_first, has_ended) || Instant::now() > until {
                     return Err(WriteRefusal::InUse(owner));
                 }
+                is_first = false;
                 std::thread::sleep(ENDING.1);
             }
             // A file system without locks must not prevent users from opening their sessions.
