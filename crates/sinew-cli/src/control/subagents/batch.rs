@@ -1,5 +1,6 @@
 //! From a call to its children: who calls, what may be started, and with which rights.
 
+use std::panic::resume_unwind;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -18,6 +19,7 @@ use sinew_session::{Defaults, Session};
 use sinew_tools::Requester;
 use sinew_tools::tool::{Boxed, Call, ToolError, ToolOutput};
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::AbortOnDropHandle;
 
 use super::super::mode::SessionMode;
 use super::super::{Control, ControlError};
@@ -172,20 +174,31 @@ impl Control {
         if let Some(child) = &caller.child {
             child.permit.pause();
         }
-        let changed = || call.updates.send(result::progress(&children));
-        let changed = &changed;
-        let brief = &brief;
-        let work = children.iter().enumerate().map(|(index, child)| {
-            let control = &self;
+        let children: Arc<[Arc<Child>]> = children.into();
+        let changed: Arc<dyn Fn() + Send + Sync> = {
+            let children = Arc::clone(&children);
+            Arc::new(move || call.updates.send(result::progress(&children)))
+        };
+        // The permits are taken in the order of the tasks. Then each child works in a task of its own: in one task they would
+        // share a core and a budget of polls, which the first of them use up.
+        let work = children.iter().cloned().enumerate().map(|(index, child)| {
+            let (control, brief, changed) = (Arc::clone(&self), Arc::clone(&brief), Arc::clone(&changed));
             async move {
-                let result = control.run_child(brief, child, index, changed).await;
-                changed();
-                result
+                let may_begin = control.await_permit(&child).await;
+                let work = async move {
+                    let result = control.run_child(&brief, &child, index, may_begin, &*changed).await;
+                    changed();
+                    result
+                };
+                // A panic is passed on.
+                AbortOnDropHandle::new(tokio::spawn(work))
+                    .await
+                    .unwrap_or_else(|error| resume_unwind(error.into_panic()))
             }
         });
         let results = tokio::select! {
             results = join_all(work) => results,
-            () = report_progress(brief, &children) => unreachable!("it never ends"),
+            () = report_progress(&brief, &children) => unreachable!("it never ends"),
         };
         if let Some(child) = &caller.child {
             child.permit.resume(&self.subagents.permits).await;
@@ -240,8 +253,12 @@ impl Control {
 
     /// Runs a child and reports its progress.
     async fn run_reporting(&self, brief: &Brief, child: &Arc<Child>, index: usize) -> ChildResult {
+        let work = async {
+            let may_begin = self.await_permit(child).await;
+            self.run_child(brief, child, index, may_begin, &|| {}).await
+        };
         tokio::select! {
-            result = self.run_child(brief, child, index, &|| {}) => result,
+            result = work => result,
             () = report_progress(brief, std::slice::from_ref(child)) => unreachable!("it never ends"),
         }
     }

@@ -63,19 +63,24 @@ impl Control {
         Ok(opened)
     }
 
-    /// Waits for a permit, does the work of a child, and emits its start and its end.
+    /// Waits for a permit. Returns false if the child was ended before.
+    pub(super) async fn await_permit(&self, child: &Child) -> bool {
+        tokio::select! {
+            biased;
+            () = child.cancel.cancelled() => false,
+            () = child.permit.take(&self.subagents.permits) => true,
+        }
+    }
+
+    /// Does the work of a child if it `may_begin`, and emits its start and its end.
     pub(super) async fn run_child(
         &self,
         brief: &Brief,
         child: &Arc<Child>,
         index: usize,
+        may_begin: bool,
         changed: &(dyn Fn() + Sync),
     ) -> ChildResult {
-        let may_begin = tokio::select! {
-            biased;
-            () = child.cancel.cancelled() => false,
-            () = child.permit.take(&self.subagents.permits) => true,
-        };
         let submission = Arc::new(Submission::new(brief.schema.clone()));
         let mut view = None;
         let opened = may_begin.then(|| {
@@ -112,7 +117,6 @@ impl Control {
         };
         // The other children must not wait for a child that received no answer.
         child.meter.set_answered();
-        child.permit.release();
         let figures = child.figures();
         *child.turns.lock() = figures.turns;
         *child.state.lock() = end.state;
@@ -136,6 +140,8 @@ impl Control {
         drop(open);
         child.end_forwarding().await;
         brief.root.agent.emit(end_event(child, &result)).await;
+        // After the event, so that no list shows more children at work than permits.
+        child.permit.release();
         result
     }
 }
