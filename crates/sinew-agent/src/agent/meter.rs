@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use super::models::{ModelResolver, ResolvedModel};
 use crate::compaction::text_tokens;
 
-/// Adds up the usage of all requests through a [`MeteredProvider`] provider: answers (including failed ones), summaries and
+/// Adds up the usage of all requests through a [`MeteredProvider`]: answers (including failed ones), summaries and
 /// titles.
 #[derive(Debug, Default)]
 pub struct Meter {
