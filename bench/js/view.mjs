@@ -50,7 +50,10 @@ function contenders({ natives, folder, project, run }) {
     "view (worktree)": isolated("worktree"),
     "view (copy)": isolated("copy"),
     "git worktree": {
-      open: () => run(["worktree", "add", "-q", "--detach", worktree]) && worktree,
+      open: () => {
+        run(["worktree", "add", "-q", "--detach", worktree]);
+        return worktree;
+      },
       changes: () => counted(run(["-C", worktree, "status", "--porcelain"])),
       apply: () => {
         writeFileSync(patch, run(["-C", worktree, "diff", "--binary"]));
@@ -60,7 +63,10 @@ function contenders({ natives, folder, project, run }) {
       discard: () => run(["worktree", "remove", "--force", worktree]),
     },
     "cp -a": {
-      open: () => execFileSync("cp", ["-a", "--reflink=auto", project, copy]) && copy,
+      open: () => {
+        execFileSync("cp", ["-a", "--reflink=auto", project, copy]);
+        return copy;
+      },
       changes: () => counted(run(["-C", copy, "status", "--porcelain"])),
       apply: () => {
         writeFileSync(patch, run(["-C", copy, "diff", "--binary"]));
