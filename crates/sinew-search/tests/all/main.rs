@@ -34,3 +34,24 @@ mod workspace_faults;
 mod workspace_racing;
 #[cfg(target_os = "linux")]
 mod workspace_soundness;
+
+/// Returns true in a process that runs only this test. In any other, starts such a process, and panics if the test fails.
+#[cfg(target_os = "linux")]
+#[track_caller]
+fn is_alone(test: &str) -> bool {
+    const ALONE: &str = "SINEW_TEST_ALONE";
+    if std::env::var_os(ALONE).is_some() {
+        return true;
+    }
+    let (passed, text) = run_alone(test, ALONE, "1");
+    assert!(passed && text.contains("1 passed"), "{text}");
+    false
+}
+
+/// Runs one test of this program in another process with a variable; returns whether it passed, and its output.
+#[cfg(target_os = "linux")]
+fn run_alone(test: &str, variable: &str, value: &str) -> (bool, String) {
+    let mut alone = std::process::Command::new(std::env::current_exe().unwrap());
+    let output = alone.args(["--exact", test]).env(variable, value).env_remove("SINEW_LAW_RUNS").output().unwrap();
+    (output.status.success(), String::from_utf8_lossy(&output.stdout).into_owned())
+}

@@ -1,10 +1,10 @@
 //! Tests that a workspace returns the same as the plain functions after any change.
 
 use std::path::PathBuf;
-use std::process::Command;
 
 use crate::changes::Changes;
 use crate::pair::Pair;
+use crate::run_alone;
 use crate::tree::{Dice, seeds};
 use rustix::mm::{MapFlags, ProtFlags, mmap};
 use sinew_search::WorkspaceOptions;
@@ -117,13 +117,7 @@ impl UnstampedRules {
 
 /// Runs one test of this program in another process with an injected fault; returns whether it passed, and its output.
 fn run_with_fault(test: &str, fault: &str) -> (bool, String) {
-    let output = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", test])
-        .env(FAULT, fault)
-        .env_remove("SINEW_LAW_RUNS")
-        .output()
-        .unwrap();
-    (output.status.success(), String::from_utf8_lossy(&output.stdout).into_owned())
+    run_alone(test, FAULT, fault)
 }
 
 #[track_caller]

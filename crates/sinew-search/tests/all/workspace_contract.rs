@@ -2,10 +2,9 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 
 use crate::pair::Pair;
-use crate::tree;
+use crate::{is_alone, tree};
 use sinew_base::CancelToken;
 use sinew_search::{GrepOptions, Mode, WorkspaceOptions, Workspaces};
 
@@ -89,14 +88,8 @@ fn every_limit_mode_and_flag_matches_the_plain_search() {
 
 #[test]
 fn maps_no_files_and_starts_no_programs() {
-    // In a process of its own: other tests start programs.
-    const ALONE: &str = "SINEW_TEST_ALONE";
-    if std::env::var_os(ALONE).is_none() {
-        let mut alone = Command::new(std::env::current_exe().unwrap());
-        alone.args(["--exact", "workspace_contract::maps_no_files_and_starts_no_programs"]).env(ALONE, "1");
-        let output = alone.output().unwrap();
-        let text = String::from_utf8_lossy(&output.stdout);
-        assert!(output.status.success() && text.contains("1 passed"), "{text}");
+    // Other tests start programs.
+    if !is_alone("workspace_contract::maps_no_files_and_starts_no_programs") {
         return;
     }
     let place = tempfile::tempdir().unwrap();
