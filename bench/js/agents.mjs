@@ -2,14 +2,13 @@
 // how evenly they progress, and whether everything is given back.
 //
 // Needs the program: `npm run build -- --agent`, or its path in SINEW_BIN.
-import { spawn } from "node:child_process";
-import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
 import { setTimeout as rest } from "node:timers/promises";
 import { median, sinew } from "../lib/program.mjs";
-import { home } from "../lib/provider.mjs";
+import { ENDING, chunk, home } from "../lib/provider.mjs";
+import { Session } from "../lib/session.mjs";
 
 const CHILDREN = 100;
 const ROUNDS = 10;
@@ -18,14 +17,12 @@ const STEPS = 10;
 /** The largest number of tasks in a call. */
 const PER_CALL = 25;
 
-const chunk = (delta, finish_reason) => `data: ${JSON.stringify({ id: "c", object: "chat.completion.chunk", model: "m", choices: [{ index: 0, delta, finish_reason }] })}\n\n`;
-const END = `data: ${JSON.stringify({ id: "c", object: "chat.completion.chunk", model: "m", choices: [], usage: { prompt_tokens: 8, completion_tokens: 2, total_tokens: 10 } })}\n\ndata: [DONE]\n\n`;
 const textOf = (content) => (typeof content === "string" ? content : (content ?? []).map(({ text }) => text ?? "").join("\n"));
 
 /** The chunks of an answer that calls tools. */
 function callTools(calls) {
   const tool_calls = calls.map(([name, args], index) => ({ index, id: `call_${name}_${index}_${Math.random().toString(36).slice(2)}`, type: "function", function: { name, arguments: JSON.stringify(args) } }));
-  return chunk({ role: "assistant", tool_calls }, null) + chunk({}, "tool_calls") + END;
+  return chunk({ role: "assistant", tool_calls }, null) + chunk({}, "tool_calls") + ENDING;
 }
 
 /** A provider whose parent starts children, and whose children work in steps and then stream until `release` is called. */
@@ -51,7 +48,7 @@ async function serveFamily() {
   };
   const answerParent = (messages, response) => {
     const last = messages.at(-1);
-    if (last.role !== "user") return response.end(chunk({ role: "assistant", content: "done" }, null) + chunk({}, "stop") + END);
+    if (last.role !== "user") return response.end(chunk({ role: "assistant", content: "done" }, null) + chunk({}, "stop") + ENDING);
     const tasks = Array.from({ length: CHILDREN }, (_, at) => ({ id: `r${state.round}-${at}`, assignment: `child r${state.round}-${at}:` }));
     const calls = Array.from({ length: CHILDREN / PER_CALL }, (_, at) => ["task", { agent: "task", tasks: tasks.slice(at * PER_CALL, (at + 1) * PER_CALL) }]);
     response.end(callTools(calls));
@@ -76,45 +73,32 @@ function release(state) {
   state.streams.clear();
 }
 
-/** The memory of a process in MB, and its descriptors, threads and children. */
-function footprint(pid) {
-  const pss = Number(/^Pss:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, "utf8"))[1]) / 1024;
-  const tasks = readdirSync(`/proc/${pid}/task`);
-  const children = tasks.flatMap((task) => readFileSync(`/proc/${pid}/task/${task}/children`, "utf8").split(" ").filter(Boolean));
-  return { pss, descriptors: readdirSync(`/proc/${pid}/fd`).length, threads: tasks.length, processes: children.length };
-}
-
 export default async function (bench) {
   const program = sinew();
   if (!program) return;
   const { server, state, url } = await serveFamily();
   const { folder, cwd, env } = home("agents", url);
-  mkdirSync(join(cwd, "src"));
   writeFileSync(join(folder, "sinew", "agent", "settings.json"), JSON.stringify({ task: { maxConcurrency: CHILDREN, maxTotal: CHILDREN * (ROUNDS + 1) } }));
-  const child = spawn(program, ["--mode", "rpc", "--model", "local/m"], { cwd, env, stdio: ["pipe", "pipe", "inherit"] });
-  const waiting = new Map();
-  createInterface({ input: child.stdout }).on("line", (line) => waiting.get(JSON.parse(line).type)?.());
-  const next = (type) => new Promise((resolve) => waiting.set(type, resolve));
+  const session = new Session(program, ["--model", "local/m"], { cwd, env });
   const rounds = [];
   try {
     for (let round = 0; round <= ROUNDS; round++) {
       Object.assign(state, { round, least: undefined });
       state.steps.clear();
-      const before = footprint(child.pid);
+      const before = session.memory();
       const streaming = new Promise((resolve) => (state.onStreaming = resolve));
-      const settled = next("agent_settled");
       const begun = process.hrtime.bigint();
-      child.stdin.write(`${JSON.stringify({ id: String(round), type: "prompt", message: "go" })}\n`);
+      const settled = session.prompt("go");
       await streaming;
       const ms = Number(process.hrtime.bigint() - begun) / 1e6;
-      const during = footprint(child.pid);
+      const each = (session.memory() - before) / CHILDREN;
       release(state);
       await settled;
       await rest(500);
-      rounds.push({ before, during, after: footprint(child.pid), ms, least: state.least });
+      rounds.push({ each, ms, least: state.least, after: { memory: session.memory(), ...session.counts() } });
     }
   } finally {
-    child.kill();
+    session.child.kill();
     server.closeAllConnections();
     server.close();
     rmSync(folder, { recursive: true, force: true });
@@ -122,11 +106,11 @@ export default async function (bench) {
   // The first round loads what later ones share.
   const [, ...measured] = rounds;
   const shown = (list, digits = 1) => median(list).toFixed(digits);
-  bench.fact(`memory of a child of ${CHILDREN} while it streams`, `${shown(measured.map(({ before, during }) => (during.pss - before.pss) / CHILDREN), 2)} MB`, "2 MB");
+  bench.fact(`memory of a child of ${CHILDREN} while it streams`, `${shown(measured.map(({ each }) => each), 2)} MB`, "2 MB");
   bench.fact(`${CHILDREN} children, ${STEPS} requests each, until all stream`, `${shown(measured.map(({ ms }) => ms), 0)} ms`);
   bench.fact(`steps of the slowest child when the fastest has ${STEPS}`, shown(measured.map(({ least }) => least), 0), `${STEPS * 0.8}`);
   const [first, last] = [measured[0].after, measured.at(-1).after];
   // The conversation keeps the results of all children.
-  bench.fact(`memory after round 1 and round ${ROUNDS}`, `${first.pss.toFixed(1)} MB, ${last.pss.toFixed(1)} MB`);
+  bench.fact(`memory after round 1 and round ${ROUNDS}`, `${first.memory.toFixed(1)} MB, ${last.memory.toFixed(1)} MB`);
   for (const name of ["descriptors", "threads", "processes"]) bench.fact(`${name} after round 1 and round ${ROUNDS}`, `${first[name]}, ${last[name]}`, "no growth");
 }

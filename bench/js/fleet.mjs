@@ -3,13 +3,14 @@
 //
 // Needs the program: `npm run build -- --agent`, or its path in SINEW_BIN.
 import { spawn } from "node:child_process";
-import { existsSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as rest } from "node:timers/promises";
 import { Client } from "../lib/mcp-client.mjs";
 import { median, sinew } from "../lib/program.mjs";
 import { home, serve } from "../lib/provider.mjs";
+import { Session } from "../lib/session.mjs";
 
 const ROUNDS = 11;
 const SERVERS = 20;
@@ -38,56 +39,6 @@ createInterface({ input: process.stdin }).on("line", (line) => {
   process.stdout.write(JSON.stringify({ jsonrpc: "2.0", id, ...answer }) + "\\n");
 });
 `;
-
-/** A session over RPC. */
-class Session {
-  #waiting = new Map();
-
-  constructor(program, args, options) {
-    this.child = spawn(program, ["--mode", "rpc", ...args], { ...options, stdio: ["pipe", "pipe", "inherit"] });
-    createInterface({ input: this.child.stdout }).on("line", (line) => {
-      const frame = JSON.parse(line);
-      const key = frame.type === "response" ? frame.id : frame.type;
-      this.#waiting.get(key)?.(frame);
-    });
-  }
-
-  /** The next event of a type, or the response with an id. */
-  next(key) {
-    return new Promise((resolve) => this.#waiting.set(key, resolve));
-  }
-
-  async ask(type, fields = {}) {
-    const response = this.next(type);
-    this.child.stdin.write(`${JSON.stringify({ id: type, type, ...fields })}\n`);
-    const { success, data, error } = await response;
-    if (!success) throw new Error(`${type}: ${error}`);
-    return data;
-  }
-
-  async prompt(message) {
-    const settled = this.next("agent_settled");
-    await this.ask("prompt", { message });
-    await settled;
-  }
-
-  /** Our memory in MB. */
-  memory() {
-    return Number(/^Pss:\s+(\d+)/m.exec(readFileSync(`/proc/${this.child.pid}/smaps_rollup`, "utf8"))[1]) / 1024;
-  }
-
-  /** How often each of its threads has gone to sleep. */
-  switches() {
-    const tasks = `/proc/${this.child.pid}/task`;
-    return new Map(readdirSync(tasks).map((task) => [task, Number(/^voluntary_ctxt_switches:\s+(\d+)/m.exec(readFileSync(join(tasks, task, "status"), "utf8"))[1])]));
-  }
-
-  async end() {
-    const ended = new Promise((resolve) => this.child.once("close", resolve));
-    this.child.stdin.end();
-    await ended;
-  }
-}
 
 const since = (begun) => Number(process.hrtime.bigint() - begun) / 1e6;
 

@@ -2,98 +2,60 @@
 //
 // SINEW_BENCH_FILES sets the number of files (default: 20,000); the contract's number is 80000.
 import { execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { median } from "../lib/program.mjs";
+import { changeFiles, createRepository, timed } from "../lib/repository.mjs";
 
 const FILES = Number(process.env.SINEW_BENCH_FILES ?? 20_000);
 const CHANGED = 100;
 const ROUNDS = 5;
 
-/** Milliseconds of one call, and its result. */
-async function timed(work) {
-  const begun = process.hrtime.bigint();
-  const result = await work();
-  return { ms: Number(process.hrtime.bigint() - begun) / 1e6, result };
-}
-
-/** Text of about 2 kB, the same in each run. */
-const text = (seed) => `${seed}\n${`const value${seed % 977} = call(${seed % 113});\n`.repeat(60)}`;
-
-/** The names of the changed files. */
-const NAMES = Array.from({ length: CHANGED }, (_, at) => join(`d${at}`, `f${at}.ts`));
-
-function change(folder, round) {
-  for (const [at, name] of NAMES.entries()) writeFileSync(join(folder, name), `${round} ${text(at)}`);
-}
-
-/** What a contender does: each function gets the number of the round. */
-function contenders({ natives, folder, project, run }) {
-  const isolated = (mode) => {
-    let view;
-    return {
-      open: async () => {
-        view = await natives.IsolatedView.open(project, { home: join(folder, "home"), mode });
-        return view.path;
-      },
-      changes: async () => (await view.changes()).entries.length,
-      apply: async () => (await view.apply()).files.length,
-      discard: () => view.discard(),
-    };
-  };
-  const worktree = join(folder, "worktree");
-  const copy = join(folder, "copy");
-  const patch = join(folder, "patch");
-  const counted = (output) => output.split("\n").filter(Boolean).length;
+/** A view of ours. Each function is one step, in this order. */
+function isolated({ IsolatedView }, project, home, mode) {
+  let view;
   return {
-    "view (worktree)": isolated("worktree"),
-    "view (copy)": isolated("copy"),
-    "git worktree": {
-      open: () => {
-        run(["worktree", "add", "-q", "--detach", worktree]);
-        return worktree;
-      },
-      changes: () => counted(run(["-C", worktree, "status", "--porcelain"])),
-      apply: () => {
-        writeFileSync(patch, run(["-C", worktree, "diff", "--binary"]));
-        run(["apply", patch]);
-        return CHANGED;
-      },
-      discard: () => run(["worktree", "remove", "--force", worktree]),
+    open: async () => {
+      view = await IsolatedView.open(project, { home, mode });
+      return view.path;
     },
-    "cp -a": {
-      open: () => {
-        execFileSync("cp", ["-a", "--reflink=auto", project, copy]);
-        return copy;
-      },
-      changes: () => counted(run(["-C", copy, "status", "--porcelain"])),
-      apply: () => {
-        writeFileSync(patch, run(["-C", copy, "diff", "--binary"]));
-        run(["apply", patch]);
-        return CHANGED;
-      },
-      discard: () => rmSync(copy, { recursive: true }),
+    changes: async () => (await view.changes()).entries.length,
+    apply: async () => (await view.apply()).files.length,
+    discard: () => view.discard(),
+  };
+}
+
+/** The same steps with git, in the directory that `open` makes and `discard` removes. */
+function byHand(git, directory, open, discard) {
+  return {
+    open: () => {
+      open();
+      return directory;
     },
+    changes: () => git(["-C", directory, "status", "--porcelain"]).split("\n").filter(Boolean).length,
+    apply: () => {
+      const patch = `${directory}.patch`;
+      writeFileSync(patch, git(["-C", directory, "diff", "--binary"]));
+      git(["apply", patch]);
+      return CHANGED;
+    },
+    discard,
   };
 }
 
 export default async function (bench) {
   const folder = mkdtempSync(join(tmpdir(), "sinew-bench-view-"));
   const project = join(folder, "project");
-  const env = { ...process.env, GIT_CONFIG_GLOBAL: "/dev/null", GIT_CONFIG_NOSYSTEM: "1" };
-  const run = (args) => execFileSync("git", ["-c", "user.name=N", "-c", "user.email=e@example.com", ...args], { cwd: project, env, encoding: "utf8", maxBuffer: 1 << 28 });
+  const [home, worktree, copy] = ["home", "worktree", "copy"].map((name) => join(folder, name));
   try {
-    for (let at = 0; at < FILES; at++) {
-      const sub = join(project, `d${at % 200}`);
-      if (at < 200) mkdirSync(sub, { recursive: true });
-      writeFileSync(join(sub, `f${at}.ts`), text(at));
-    }
-    run(["init", "-q", "-b", "main"]);
-    run(["add", "-A"]);
-    run(["commit", "-qm", "one"]);
-    run(["gc", "-q"]);
-    const all = contenders({ natives: bench.natives, folder, project, run });
+    const git = createRepository(project, FILES);
+    const all = {
+      "view (worktree)": isolated(bench.natives, project, home, "worktree"),
+      "view (copy)": isolated(bench.natives, project, home, "copy"),
+      "git worktree": byHand(git, worktree, () => git(["worktree", "add", "-q", "--detach", worktree]), () => git(["worktree", "remove", "--force", worktree])),
+      "cp -a": byHand(git, copy, () => execFileSync("cp", ["-a", "--reflink=auto", project, copy]), () => rmSync(copy, { recursive: true })),
+    };
     const times = {};
     // The contenders take turns, so that a busy machine slows all of them.
     for (let round = 0; round < ROUNDS; round++) {
@@ -101,7 +63,7 @@ export default async function (bench) {
         const note = (step, { ms }) => ((times[step] ??= {})[name] ??= []).push(ms);
         const opened = await timed(open);
         note("open", opened);
-        change(opened.result, `${name} ${round}`);
+        changeFiles(opened.result, CHANGED, `${name} ${round}`);
         const changed = await timed(changes);
         note(`changes, ${CHANGED} files`, changed);
         const applied = await timed(apply);
@@ -109,7 +71,7 @@ export default async function (bench) {
         note("discard", await timed(discard));
         if (changed.result !== CHANGED || applied.result !== CHANGED) throw new Error(`${name}: ${changed.result} changes, ${applied.result} applied`);
         // So that the next contender begins with the same tree.
-        run(["checkout", "-q", "--", "."]);
+        git(["checkout", "-q", "--", "."]);
       }
     }
     for (const [step, rows] of Object.entries(times)) {

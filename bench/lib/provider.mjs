@@ -7,14 +7,13 @@ import { join } from "node:path";
 const sse = (events) => events.map((event) => (typeof event === "string" ? `data: ${event}\n\n` : `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`)).join("");
 const message = { type: "message", id: "m", role: "assistant", status: "completed", content: [{ type: "output_text", text: "hi", annotations: [] }] };
 const usage = { input_tokens: 8, input_tokens_details: null, output_tokens: 2, output_tokens_details: null, total_tokens: 10 };
+/** The text of one event of chat completions. */
+export const chunk = (delta, finish_reason) => sse([JSON.stringify({ id: "c", object: "chat.completion.chunk", model: "m", choices: [{ index: 0, delta, finish_reason }] })]);
+/** The end of an answer after the chunk with its reason. */
+export const ENDING = sse([JSON.stringify({ id: "c", object: "chat.completion.chunk", model: "m", choices: [], usage: { prompt_tokens: 8, completion_tokens: 2, total_tokens: 10 } }), "[DONE]"]);
 /** A short answer in the format of each protocol. */
 const ANSWERS = {
-  "/chat/completions": sse([
-    JSON.stringify({ id: "c", object: "chat.completion.chunk", model: "m", choices: [{ index: 0, delta: { role: "assistant", content: "hi" } }] }),
-    JSON.stringify({ id: "c", object: "chat.completion.chunk", model: "m", choices: [{ index: 0, delta: {}, finish_reason: "stop" }] }),
-    JSON.stringify({ id: "c", object: "chat.completion.chunk", model: "m", choices: [], usage: { prompt_tokens: 8, completion_tokens: 2, total_tokens: 10 } }),
-    "[DONE]",
-  ]),
+  "/chat/completions": chunk({ role: "assistant", content: "hi" }) + chunk({}, "stop") + ENDING,
   "/responses": sse([
     { type: "response.created", response: { id: "r" } },
     { type: "response.output_item.added", output_index: 0, item: { ...message, status: "in_progress", content: [] } },

@@ -5,6 +5,7 @@ import { execFile } from "node:child_process";
 import { cpus } from "node:os";
 import { fileURLToPath } from "node:url";
 import { isDevBuild } from "../../scripts/lib/natives.mjs";
+import { inParallel } from "../../scripts/lib/parallel.mjs";
 
 const CALL = fileURLToPath(new URL("../adversarial-call.mjs", import.meta.url));
 // A call that takes longer counts as hung.
@@ -41,16 +42,8 @@ export async function run(table) {
     if (item.fn !== "executeShell") return [{ id, item }];
     return ["bash", "brush"].map((engine) => ({ id: `${engine} ${id}`, item: { ...item, engine } }));
   });
-  const rows = new Array(work.length);
-  let next = 0;
-  const worker = async () => {
-    for (let index = next++; index < work.length; index = next++) {
-      const { id, item } = work[index];
-      const answer = await call(item);
-      const detail = judge(item, answer);
-      rows[index] = { id, tier: "A", pass: detail === undefined, detail };
-    }
-  };
-  await Promise.all(Array.from({ length: AT_ONCE }, worker));
-  return rows;
+  return inParallel(work, AT_ONCE, async ({ id, item }) => {
+    const detail = judge(item, await call(item));
+    return { id, tier: "A", pass: detail === undefined, detail };
+  });
 }

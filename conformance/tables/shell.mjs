@@ -2,6 +2,7 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { inParallel } from "../../scripts/lib/parallel.mjs";
 
 const AT_ONCE = 6;
 // A script that hangs counts as wrong. No script may exceed its limit by more than this.
@@ -44,20 +45,13 @@ export async function run(table, natives) {
   const shim = mkdtempSync(join(tmpdir(), "sinew-shim-"));
   writeFileSync(join(shim, "argv.py"), SHIM, { mode: 0o755 });
   const work = ["bash", "brush"].flatMap((engine) => table.cases.map((item, at) => ({ engine, item, at })));
-  const rows = new Array(work.length);
-  let next = 0;
-  const worker = async () => {
-    for (let index = next++; index < work.length; index = next++) {
-      const { engine, item, at } = work[index];
-      const got = await answer(natives, engine, shim, item);
-      const pass = got.exit === item.exit && got.stdout === item.stdout && !got.late;
-      const detail = got.late ? "took too long" : `exit ${got.exit}, not ${item.exit}; ${JSON.stringify(got.stdout.slice(0, 100))}, not ${JSON.stringify(item.stdout.slice(0, 100))}`;
-      const name = `${at} ${item.test}`;
-      rows[index] = { id: `${engine} ${name}`, tier: engine === "bash" ? item.tier : `brush ${item.tier}`, pass, detail };
-      if (engine === "brush" && item.hazard && got.late) rows[index].tier = "A";
-    }
-  };
-  await Promise.all(Array.from({ length: AT_ONCE }, worker));
+  const rows = await inParallel(work, AT_ONCE, async ({ engine, item, at }) => {
+    const got = await answer(natives, engine, shim, item);
+    const pass = got.exit === item.exit && got.stdout === item.stdout && !got.late;
+    const detail = got.late ? "took too long" : `exit ${got.exit}, not ${item.exit}; ${JSON.stringify(got.stdout.slice(0, 100))}, not ${JSON.stringify(item.stdout.slice(0, 100))}`;
+    const tier = engine === "bash" ? item.tier : item.hazard && got.late ? "A" : `brush ${item.tier}`;
+    return { id: `${engine} ${at} ${item.test}`, tier, pass, detail };
+  });
   rmSync(shim, { recursive: true, force: true });
   return rows;
 }

@@ -3,14 +3,13 @@ import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { availableParallelism, loadavg } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { fits, fittingInOrder, textAt } from "./patterns.mjs";
+import { eventsOf } from "./play.mjs";
 import { commandOf, runLine, settledProcesses, textOf } from "./stage.mjs";
 
 const short = (value, limit = 300) => {
   const text = typeof value === "string" ? value : JSON.stringify(value);
   return text.length > limit ? `${text.slice(0, limit)}…` : text;
 };
-
-const eventsOf = ({ entries }) => entries.map(({ value }) => value).filter((value) => !("did" in value));
 
 /** The last printed lines that are not events: warnings and errors. */
 const lastWords = ({ printed }) => short(printed.split("\n").filter((line) => line && !line.startsWith("{")).slice(-4).join(" ") || "(nothing but events)");

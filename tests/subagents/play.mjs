@@ -16,6 +16,9 @@ const DRAIN = 1_000;
 
 const MODES = { print: ["-p"], "print-json": ["--mode", "json", "-p"], "print-object": ["--output", "json", "-p"], rpc: ["--mode", "rpc"] };
 
+/** The events of a run that `play` returned, without the deeds. */
+export const eventsOf = ({ entries }) => entries.map(({ value }) => value).filter((value) => !("did" in value));
+
 /** Records events and deeds with their times, and resolves waits for them. */
 function createTimeline() {
   const entries = [];

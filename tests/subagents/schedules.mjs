@@ -2,7 +2,7 @@
 // a schedule determines everything but the moment at which a message of the person arrives.
 import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { play } from "./play.mjs";
+import { eventsOf, play } from "./play.mjs";
 import { closeStage, commandOf, openStage, settledProcesses } from "./stage.mjs";
 
 /** Returns a generator of numbers below 1 (mulberry32). */
@@ -68,10 +68,11 @@ function createDeeds(dice, ids) {
 }
 
 /** Returns the schedule with a number, in the form of a story. */
-export function createSchedule(seed) {
+function createSchedule(seed) {
   const dice = createDice(seed);
   const main = [];
   const lanes = [];
+  /** Whether each child submits a result. */
   const children = new Map();
   for (let call = dice.below(3); call >= 0; call -= 1) {
     const ids = Array.from({ length: 1 + dice.below(4) }, (_, index) => `c${call}-${index}`);
@@ -79,7 +80,7 @@ export function createSchedule(seed) {
     for (const id of ids) {
       const { lines, submits } = childLines(dice, id);
       lanes.push(...lines);
-      children.set(id, { submits, background });
+      children.set(id, submits);
     }
     const tasks = ids.map((id) => ({ id, assignment: `work of ${id}` }));
     main.push({ type: "turn", delayMs: dice.below(40), ...calls("task", { agent: "task", tasks, background }) });
@@ -88,10 +89,8 @@ export function createSchedule(seed) {
   const meanwhile = createDeeds(dice, [...children.keys()]);
   const script = [{ type: "script", version: 1, onExhausted: "stop" }, ...main, ...lanes];
   const settings = { retry: { baseDelayMs: 5 }, task: { maxConcurrency: 1 + dice.below(4) } };
-  return { id: `schedule-${seed}`, settings, script, children, meanwhile, isKilled: meanwhile.some((step) => step.do === "kill -9") };
+  return { id: `schedule-${seed}`, settings, script, children, meanwhile };
 }
-
-const eventsOf = ({ entries }) => entries.map(({ value }) => value).filter((value) => !("did" in value));
 
 /** The entries of the session that the person sees. */
 function entriesOf({ home }) {
@@ -147,11 +146,11 @@ function fileFailures(stage, schedule, ends, isOver) {
   for (const [id, result] of told) {
     const { state, output } = result;
     if (ends.has(id) && ends.get(id) !== state) failures.push(`${id} is told as ${state}, but its event says ${ends.get(id)}`);
-    if (state === "completed" && !schedule.children.get(id).submits) failures.push(`${id} is completed without a result`);
+    if (state === "completed" && !schedule.children.get(id)) failures.push(`${id} is completed without a result`);
     if (state === "completed" && output !== resultOf(id)) failures.push(`the result of ${id} is lost: ${JSON.stringify(output)}`);
   }
   const isCalm = schedule.meanwhile.length === 0;
-  for (const [id, { submits }] of isCalm ? schedule.children : []) {
+  for (const [id, submits] of isCalm ? schedule.children : []) {
     if (submits && told.get(id)?.state !== "completed") failures.push(`${id} submitted, but it is ${told.get(id)?.state}: ${told.get(id)?.error}`);
   }
   if (isOver) for (const id of started) if (!told.has(id)) failures.push(`the end of ${id} is not told`);
@@ -173,7 +172,7 @@ export async function runSchedule(seed, { keep = false } = {}) {
     if (!wasKilled && first.exit !== 0) failures.push(`exit ${first.exit}: ${first.printed.slice(-500)}`);
     const left = await settledProcesses(stage, (ids) => ids.length === 0);
     if (left.length > 0) failures.push(`processes remain: ${left.map(commandOf)}`);
-    // What the model is not told before an abort or a kill, it is told with the next prompt.
+    // The next prompt tells the model the ends that an abort or a kill kept from it.
     const isCut = wasKilled || schedule.meanwhile.some((step) => step.do === "abort");
     failures.push(...fileFailures(stage, schedule, wasKilled ? new Map() : ends, !isCut));
     if (isCut && entriesOf(stage).length > 0) {

@@ -2,6 +2,7 @@
 // SINEW_SCHEDULE the number of a single one.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { inParallel } from "../../scripts/lib/parallel.mjs";
 import { runSchedule } from "./schedules.mjs";
 
 const skip = process.platform !== "linux" && "processes are found in /proc";
@@ -11,14 +12,10 @@ const count = Number(process.env.SINEW_SCHEDULES ?? 60);
 const AT_ONCE = 4;
 
 test("each child that starts ends once, and the model is told its end once", { skip }, async () => {
-  const rest = only ? [Number(only)] : Array.from({ length: count }, (_, number) => number);
-  const failed = [];
-  const work = async () => {
-    for (let seed = rest.shift(); seed !== undefined; seed = rest.shift()) {
-      const { failures, deeds } = await runSchedule(seed);
-      if (failures.length > 0) failed.push(`SINEW_SCHEDULE=${seed} (${deeds.join(", ")}):\n  ${failures.join("\n  ")}`);
-    }
-  };
-  await Promise.all(Array.from({ length: AT_ONCE }, work));
-  assert.equal(failed.length, 0, failed.join("\n"));
+  const seeds = only ? [Number(only)] : Array.from({ length: count }, (_, number) => number);
+  const failed = await inParallel(seeds, AT_ONCE, async (seed) => {
+    const { failures, deeds } = await runSchedule(seed);
+    return failures.map((failure) => `SINEW_SCHEDULE=${seed} (${deeds.join(", ")}): ${failure}`);
+  });
+  assert.deepEqual(failed.flat(), []);
 });

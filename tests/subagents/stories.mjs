@@ -1,4 +1,5 @@
 // Runs stories of sessions with children: each is set up in separate folders, run with a scripted model, and checked.
+import { inParallel } from "../../scripts/lib/parallel.mjs";
 import { judge, unplayedLanes } from "./judge.mjs";
 import { play } from "./play.mjs";
 import { closeStage, openStage, runSetup } from "./stage.mjs";
@@ -42,17 +43,11 @@ export async function runStory(story, { keep = false } = {}) {
  * stories. An error counts as a failure.
  */
 export async function runStories(stories, { atOnce = 2, report = () => {}, ...options } = {}) {
-  const results = [];
-  let next = 0;
-  const worker = async () => {
-    while (next < stories.length) {
-      const index = next++;
-      const { id, kind } = stories[index];
-      const broken = (error) => ({ id, kind, failures: [`it could not be run: ${error.stack}`], unplayed: [], printed: [], folder: "", ms: 0 });
-      results[index] = await runStory(stories[index], options).catch(broken);
-      report(results[index]);
-    }
-  };
-  await Promise.all(Array.from({ length: atOnce }, worker));
-  return results;
+  return inParallel(stories, atOnce, async (story) => {
+    const { id, kind } = story;
+    const broken = (error) => ({ id, kind, failures: [`it could not be run: ${error.stack}`], unplayed: [], printed: [], folder: "", ms: 0 });
+    const result = await runStory(story, options).catch(broken);
+    report(result);
+    return result;
+  });
 }

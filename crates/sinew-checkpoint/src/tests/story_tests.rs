@@ -117,7 +117,7 @@ impl Story<'_> {
         }
     }
 
-    /// Whether the tree is small enough to be read as a whole.
+    /// Returns true if the tree is small enough to be read as a whole.
     fn is_treed(&self) -> bool {
         self.story["untreed"] != true
     }

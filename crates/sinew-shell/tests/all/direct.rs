@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 
-use crate::support::{self, command, env, mark, marked, options, supervisor};
+use crate::support::{self, command, env, marked, options, supervisor, with_mark};
 use sinew_base::{CancelHandle, CancelToken, ErrorCode, Result};
 use sinew_shell::direct::{Shell, execute_shell};
 use sinew_shell::{Engine, RunOptions, RunResult, ShellOptions};
@@ -37,15 +37,6 @@ fn run_until_up(shell: &Shell, text: &str) -> RunResult {
     result.unwrap()
 }
 
-/// Returns the options of a shell whose processes carry a mark in their environment, and the mark.
-fn with_mark(name: &str) -> (ShellOptions, String) {
-    let mark = mark(name);
-    let (key, value) = mark.split_once('=').unwrap();
-    let mut options = options(Engine::Auto);
-    options.env.push((key.into(), value.into()));
-    (options, mark)
-}
-
 /// Process trees that are stopped when they print `up`; no process may be left.
 const TREES: &[(&str, &str)] = &[
     ("obedient", "sleep 1000 & (sleep 1000; true) & echo up; sleep 1000"),
@@ -60,7 +51,7 @@ const TREES: &[(&str, &str)] = &[
 #[test]
 fn a_stopped_command_leaves_no_process() {
     for (name, script) in TREES {
-        let (options, mark) = with_mark(name);
+        let (options, mark) = with_mark(Engine::Auto, name);
         let (cancel_handle, cancel) = CancelHandle::new();
         let mut text = String::new();
         let result = execute_shell(&supervisor(), &options, &command(*script), &cancel, &mut |chunk| {
@@ -80,7 +71,7 @@ fn a_stopped_command_leaves_no_process() {
 
 #[test]
 fn leftover_processes_end_with_their_command_and_do_not_delay_it() {
-    let (options, mark) = with_mark("left");
+    let (options, mark) = with_mark(Engine::Auto, "left");
     let script = command("sleep 1000 & setsid sleep 1000 >/dev/null 2>&1 & trap '' TERM; sleep 1000 & echo done");
     let (result, text) = once(&options, &script, &CancelToken::never()).unwrap();
     // The second process has left the session, and its parent ended with the command: only a supervisor could find it.
@@ -94,7 +85,7 @@ fn leftover_processes_end_with_their_command_and_do_not_delay_it() {
 
 #[test]
 fn a_stopped_run_keeps_the_shell_and_its_jobs() {
-    let (options, mark) = with_mark("jobs");
+    let (options, mark) = with_mark(Engine::Auto, "jobs");
     let shell = Shell::new(supervisor(), options);
     shell.output("X=1; cd /usr; sleep 1000 &").unwrap();
     let result = run_until_up(&shell, "X=2; cd /etc; sleep 1001 & echo up; wait");
@@ -113,7 +104,7 @@ fn a_stopped_run_keeps_the_shell_and_its_jobs() {
 fn a_dropped_or_ended_shell_leaves_no_job_and_no_directory() {
     let place = tempfile::tempdir().unwrap();
     for script in ["true", "exit 3", "kill -9 $$"] {
-        let (mut options, mark) = with_mark("dropped");
+        let (mut options, mark) = with_mark(Engine::Auto, "dropped");
         options.env.push(("TMPDIR".into(), place.path().into()));
         let shell = Shell::new(supervisor(), options);
         shell.output("sleep 1000 & X=1").unwrap();

@@ -5,18 +5,17 @@ use std::ops::ControlFlow;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use crate::support::{self, command, env, mark, marked, options, run, run_until, shell, supervisor, wait_for};
+use crate::support::{
+    self, command, env, mark, marked, options, run, run_until, shell, supervisor, wait_for, with_mark,
+};
 use sinew_base::{CancelHandle, CancelToken};
-use sinew_shell::{Engine, RunOptions, ShellOptions, execute_shell};
+use sinew_shell::{Engine, RunOptions, execute_shell};
 
 /// The script is cancelled when it prints `up`. No process of it may be left when the run has returned.
 #[track_caller]
 fn check_gone(name: &str, script: &str) {
-    let mark = mark(name);
+    let (shell, mark) = with_mark(Engine::Bash, name);
     let (cancel_handle, cancel) = CancelHandle::new();
-    let mut shell = options(Engine::Bash);
-    let (key, value) = mark.split_once('=').unwrap();
-    shell.env.push((key.into(), value.into()));
     let mut text = String::new();
     let result = execute_shell(&supervisor(), &shell, &command(script), &cancel, &mut |chunk| {
         text.push_str(&chunk);
@@ -77,10 +76,7 @@ fn background_processes_end_with_their_shell() {
 
 #[test]
 fn closing_a_shell_ends_its_jobs() {
-    let mark = mark("close");
-    let (key, value) = mark.split_once('=').unwrap();
-    let mut options = options(Engine::Bash);
-    options.env.push((key.into(), value.into()));
+    let (options, mark) = with_mark(Engine::Bash, "close");
     let shell = sinew_shell::Shell::new(supervisor(), options.clone());
     shell.output("sleep 1000 & (setsid sleep 1000 &) ; trap '' TERM; sleep 1000 &").unwrap();
     shell.close();
@@ -342,10 +338,7 @@ fn leaves_no_process_and_no_descriptor() {
         fds.filter(|fd| std::fs::read_link(fd.path()).is_ok_and(|to| to.to_string_lossy().contains("sinew"))).count()
     };
     let before = count();
-    let mark = mark("many");
-    let (key, value) = mark.split_once('=').unwrap();
-    let mut options: ShellOptions = options(Engine::Bash);
-    options.env.push((key.into(), value.into()));
+    let (options, mark) = with_mark(Engine::Bash, "many");
     for _ in 0..20 {
         let (cancel_handle, cancel) = CancelHandle::new();
         let script = "for i in 1 2 3; do setsid sleep 1000 & done; sleep 1000 & echo up; sleep 1000";

@@ -308,6 +308,11 @@ pub(crate) fn entries(names: &[&str]) -> Value {
 
 /// Creates a session with `manager`.
 pub(crate) fn session(manager: &Arc<Manager>) -> Arc<SessionServers> {
+    recorded_session(manager, None)
+}
+
+/// Creates a session with `manager` that continues with what an earlier one has recorded.
+pub(crate) fn recorded_session(manager: &Arc<Manager>, recorded: Option<Value>) -> Arc<SessionServers> {
     SessionServers::new(SessionParts {
         manager: Arc::clone(manager),
         artifacts: Arc::new(Artifacts::temporary()),
@@ -315,7 +320,7 @@ pub(crate) fn session(manager: &Arc<Manager>) -> Arc<SessionServers> {
         resize: true,
         excluded: Vec::new(),
         only: None,
-        recorded: None,
+        recorded,
     })
 }
 

@@ -82,14 +82,8 @@ impl Control {
 /// Returns the result of a child's last work, if it has one.
 fn result_of(session: &Session) -> Option<ChildResult> {
     let entries = session.entries_with(&[RIGHTS, RESULT]).ok()?;
-    let last = entries.into_iter().rev().find_map(|body| match body {
-        Body::Custom { custom_type, data } if custom_type == RIGHTS || custom_type == RESULT => {
-            Some((custom_type, data))
-        }
-        _ => None,
-    });
-    let (kind, data) = last?;
-    (kind == RESULT).then(|| serde_json::from_value(data).ok())?
+    let is_record = |body: &&Body| matches!(body, Body::Custom { custom_type, .. } if custom_type == RIGHTS || custom_type == RESULT);
+    entries.iter().rev().find(is_record).and_then(result_in)
 }
 
 fn interrupted(started: StartedChild) -> ChildResult {

@@ -108,6 +108,15 @@ pub(crate) fn mark(name: &str) -> String {
     format!("SINEW_TEST_MARK={name}.{}.{}.", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed))
 }
 
+/// Returns the options of a shell whose processes have a mark in their environment, and the mark.
+pub(crate) fn with_mark(engine: Engine, name: &str) -> (ShellOptions, String) {
+    let mark = mark(name);
+    let (key, value) = mark.split_once('=').unwrap();
+    let mut options = options(engine);
+    options.env.push((key.into(), value.into()));
+    (options, mark)
+}
+
 /// Returns the processes whose environment contains `mark`, so that a test finds the processes of its own scripts.
 pub(crate) fn marked(mark: &str) -> Vec<i32> {
     let Ok(entries) = std::fs::read_dir("/proc") else { return Vec::new() };

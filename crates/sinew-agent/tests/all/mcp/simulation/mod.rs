@@ -19,9 +19,8 @@ use sinew::base::{CancelHandle, CancelToken};
 use sinew_agent::core::Catalogue;
 use sinew_agent::mcp::cache::{Cache, KnownServer};
 use sinew_agent::mcp::config::EntryStatus;
-use sinew_agent::mcp::{Manager, ManagerParts, SessionParts, SessionServers};
+use sinew_agent::mcp::{Manager, ManagerParts, SessionServers};
 use sinew_mcp::era::Era;
-use sinew_session::artifacts::Artifacts;
 use sinew_tools::tool::{Call, Tool, ToolError, ToolOutput, Updates};
 use tokio::time::{Instant, sleep, timeout};
 
@@ -64,15 +63,7 @@ struct TestSession {
 
 impl TestSession {
     fn new(manager: &Arc<Manager>, recorded: Option<Value>) -> TestSession {
-        let servers = SessionServers::new(SessionParts {
-            manager: Arc::clone(manager),
-            artifacts: Arc::new(Artifacts::temporary()),
-            secrets: None,
-            resize: true,
-            excluded: Vec::new(),
-            only: None,
-            recorded,
-        });
+        let servers = stage::recorded_session(manager, recorded);
         let (front, record) = (front(&servers), servers.record());
         TestSession { servers, front, record }
     }
