@@ -1,7 +1,7 @@
 //! The embedded interpreter in a separate process, used instead of a bash.
 //!
 //! `brush -c SCRIPT` and `brush long` (the script at `SCRIPT`) run one script. `brush session REQUEST REPORT FIRST`
-//! runs the script FIRST and then answers the same requests with the same reports as the bash of a session, one for
+//! runs the script FIRST and then answers requests with the same reports as the bash of a session, one for
 //! each byte on its standard input. If a script crashes the interpreter (infinite recursion, a list that fills memory),
 //! only this process ends.
 
@@ -172,7 +172,7 @@ fn one(runtime: &Runtime, shell: &mut Shell, chosen: &mut bool, request: &Path, 
     let text = std::fs::read(request).unwrap_or_default();
     let mut fields = text.split(|byte| *byte == 0).map(|field| String::from_utf8_lossy(field).into_owned());
     let mut next = || fields.next().unwrap_or_default();
-    let (_, input, output, cwd, _, count) = (next(), next(), next(), next(), next(), next());
+    let (input, output, cwd, count) = (next(), next(), next(), next());
     let variables: Vec<String> = (0..count.parse().unwrap_or(0)).map(|_| next()).collect();
     let command = next();
 
@@ -232,7 +232,7 @@ fn one(runtime: &Runtime, shell: &mut Shell, chosen: &mut bool, request: &Path, 
         set_standard(shell, [input, output, error]);
     }
     let status = failure.unwrap_or_else(|| shell.last_exit_status().to_string());
-    let answer = format!("\0{status}\0\0{}\n\0", directory.display());
+    let answer = format!("\0{status}\0\0\0\0\0\0{}\0", directory.display());
     match File::options().write(true).open(report).and_then(|mut file| file.write_all(answer.as_bytes())) {
         Ok(()) => None,
         Err(_) => Some(126),

@@ -1,19 +1,20 @@
 //! The bash of a session and the script that drives it.
 //!
-//! It is a `bash -c` whose script repeats the same two lines (`runs.bash`): wait for a request, run it and report. So a
-//! command ends with the status that `bash -c` would return, even if an expansion or `set -n` ends it. Files and pipes
-//! are opened by name ([`Names`]) when they are needed, so that no command inherits a descriptor of the session and no
-//! command output can be mistaken for a report.
+//! It is a `bash -c` whose script repeats the same two lines (`script/runs.bash`): wait for a request, run it and report.
+//! So a command ends with the status that `bash -c` would return, even if an expansion or `set -n` ends it. Files and
+//! pipes are opened by name ([`Names`]) when they are needed, so that no command inherits a descriptor of the session and
+//! no command output can be mistaken for a report.
 
 use std::ffi::OsString;
 use std::os::fd::{AsFd, OwnedFd};
-use std::path::PathBuf;
 use std::time::Duration;
 
 use sinew_base::{Aborted, Error, ErrorCode, Result};
 use sinew_sandbox::{Entry, Refusal, Sandbox};
 
 use super::names::{NamedDescriptor, Names};
+use super::report::{Report, ShellState};
+use super::script::{self, FileNames, FixedTexts};
 use super::traps;
 use crate::one_shot::{PIPE, ended, is_brush, killed, not_started};
 use crate::output::{Chunk, Encoding};
@@ -29,30 +30,23 @@ const LEAVE: Duration = Duration::from_millis(400);
 /// The time during which output of background jobs is still read.
 const LINGER: Duration = Duration::from_millis(80);
 
-const BOOT: &str = include_str!("boot.bash");
-
-const RUNS: &str = include_str!("runs.bash");
-
-/// The number of runs in one script text; its last line reads it again.
-const RUNS_AT_ONCE: usize = 400;
-
 /// A running shell between two commands.
 #[derive(Debug)]
 pub(super) struct Session {
     link: Link,
     // One byte for each pending request.
     wishes: OwnedFd,
-    request: NamedDescriptor,
+    // What the shell reads for each command; the embedded interpreter reads the first one only.
+    setup: NamedDescriptor,
+    command: NamedDescriptor,
     reports: OwnedFd,
     // The shell opens these by name: the end of the pipe that it reports to, the one that it waits at (open as long as
-    // the session, so that writing to a dead shell never raises SIGPIPE), and its script.
+    // the session, so that writing to a dead shell never raises SIGPIPE), and its texts.
+    report: NamedDescriptor,
+    stop: NamedDescriptor,
     _named: [NamedDescriptor; 4],
     names: Names,
-    // The value of `$?` at the start of the next command.
-    status: i32,
-    handlers: traps::Handlers,
-    // True if a function of the script may list all traps.
-    lists_traps: bool,
+    state: ShellState,
     // True if the supervisor has reported that the shell is gone.
     gone: bool,
     brush: bool,
@@ -71,26 +65,33 @@ impl Session {
         request::check_cwd(options.cwd.as_deref())?;
         let snapshot = request::snapshot(options)?.unwrap_or_default();
         let mut names = Names::new(options.sandbox.is_some()).map_err(failed)?;
-        let request = names.file(b"").map_err(failed)?;
+        let [setup, command, repair, end, stop, runs] = names.files().map_err(failed)?;
         let (reports, report) = names.pipe_from_shell(4096).map_err(failed)?;
         let (wish, wishes) = names.pipe_to_shell(4096).map_err(failed)?;
-        let named = |text: &str| {
-            text.replace("@REQUEST@", &request.name())
-                .replace("@REPORT@", &report.name())
-                .replace("@WISH@", &wish.name())
-        };
-        let boot = names.file(format!("{}\n{snapshot}\n", named(BOOT)).as_bytes()).map_err(failed)?;
-        let runs = names.file(b"").map_err(failed)?;
-        let again = format!("builtin eval \"$(<{})\"\n", runs.name());
-        let lines = named(RUNS).repeat(RUNS_AT_ONCE);
-        write_at_start(&runs.fd, (lines + &again).as_bytes()).map_err(failed)?;
         let null = null().map_err(failed)?;
         let brush = is_brush(&args);
         match brush {
-            true => {
-                args.extend(["session".into(), request.name().into(), report.name().into(), snapshot.clone().into()])
+            true => args.extend(["session".into(), setup.name().into(), report.name().into(), snapshot.into()]),
+            false => {
+                let texts = FixedTexts::new(
+                    &FileNames {
+                        setup: setup.name(),
+                        command: command.name(),
+                        report: report.name(),
+                        wish: wish.name(),
+                        repair: repair.name(),
+                        end: end.name(),
+                        runs: runs.name(),
+                    },
+                    &snapshot,
+                );
+                for (file, text) in
+                    [(&repair, &texts.repair), (&end, &texts.end), (&stop, &texts.stop), (&runs, &texts.runs)]
+                {
+                    write_at_start(&file.fd, text.as_bytes()).map_err(failed)?;
+                }
+                args.extend(["-c".into(), texts.boot.into()]);
             }
-            false => args.extend(["-c".into(), format!(". {}\n{again}", boot.name()).into()]),
         }
         let entry = options.sandbox.as_ref().map(Sandbox::enter).transpose()?;
         let link = supervisor.start(&Start {
@@ -107,13 +108,14 @@ impl Session {
         Ok(Session {
             link,
             wishes,
-            request,
+            setup,
+            command,
             reports,
-            _named: [report, wish, boot, runs],
+            report,
+            stop,
+            _named: [wish, repair, end, runs],
             names,
-            status: 0,
-            handlers: traps::Handlers::default(),
-            lists_traps: false,
+            state: ShellState { is_new: true, ..ShellState::default() },
             gone: false,
             brush,
             entry,
@@ -178,7 +180,7 @@ impl Session {
         rustix::io::write(&self.wishes, b"\n").map_err(|cause| failed(cause.into()))?;
         let mut text = |chunk: Chunk| on_chunk(chunk.into_text());
         let mut relay = OutputRelay::new(reader, None, Encoding::Text, &mut text);
-        let mut report = Report::default();
+        let mut report = Report::new(!self.brush && script::is_undone(run));
         let end = loop {
             let sources = [self.reports.as_fd(), self.link.as_fd(), watch.fd()];
             let [reported, told, _] = relay.step(sources, watch.until()).map_err(failed)?;
@@ -204,7 +206,7 @@ impl Session {
         drop((writer, input));
         relay.drain(LINGER, LINGER, watch).map_err(failed)?;
         let left = relay.finish();
-        let told = matches!(end, End::Reported);
+        let was_stopped = matches!(end, End::Stopped(..));
         let (result, lost) = match end {
             End::Reported => (report.result(run), None),
             End::Stopped(why, lost) => (Ok(RunResult::stopped(why)), lost),
@@ -218,11 +220,7 @@ impl Session {
         if let Some(pipe) = left {
             self.link.adopt(pipe.as_fd());
         }
-        self.status = report.next_status();
-        // A shell that was stopped has an internal trap set.
-        if told {
-            self.handlers = report.handlers();
-        }
+        self.state.update(&report, run, was_stopped);
         Ok((result.map(|result| RunResult { working_dir: report.directory(), refused, ..result }), Some(self)))
     }
 
@@ -273,32 +271,42 @@ impl Session {
         Ok(End::Stopped(why, lost))
     }
 
-    /// Writes the request that `__sinew_begin` reads.
+    /// Writes what the shell reads for a command.
     fn request(
         &mut self,
         run: &RunOptions,
         output: &NamedDescriptor,
         input: Option<&NamedDescriptor>,
     ) -> std::io::Result<()> {
-        let lists = traps::lists_traps(&run.command);
-        self.lists_traps |= lists && traps::defines_functions(&run.command);
-        let before = traps::before_run(&run.command, &self.handlers, lists || self.lists_traps);
+        let input = input.map_or("/dev/null".into(), NamedDescriptor::name);
+        if self.brush {
+            return write_at_start(&self.setup.fd, &self.fields(run, &output.name(), &input));
+        }
+        self.state.may_disable |= traps::words(&run.command).any(|(word, _)| word == "enable");
+        let text = script::setup(run, &self.state, [&self.report.name(), &self.stop.name()], [&input, &output.name()]);
+        write_at_start(&self.setup.fd, &text)?;
+        write_at_start(&self.command.fd, &script::command(run, &self.state, &self.report.name()))?;
+        self.state.lists_traps |= traps::lists_traps(&run.command) && traps::defines_functions(&run.command);
+        Ok(())
+    }
+
+    /// Returns the request as the embedded interpreter reads it: stdin, stdout, directory, number of variables, the
+    /// variables, the command. Each ends with NUL.
+    fn fields(&self, run: &RunOptions, output: &str, input: &str) -> Vec<u8> {
         let mut text = Vec::with_capacity(run.command.len() + 128);
         let mut field = |bytes: &[u8]| {
             text.extend_from_slice(bytes);
             text.push(0);
         };
-        field(self.status.to_string().as_bytes());
-        field(input.map_or("/dev/null".into(), NamedDescriptor::name).as_bytes());
-        field(output.name().as_bytes());
+        field(input.as_bytes());
+        field(output.as_bytes());
         field(run.cwd.as_ref().map_or(&[], |cwd| std::os::unix::ffi::OsStrExt::as_bytes(cwd.as_os_str())));
-        field(before.as_bytes());
         field(run.env.len().to_string().as_bytes());
         for (name, value) in &run.env {
             field(format!("{name}={value}").as_bytes());
         }
         field(run.command.as_bytes());
-        write_at_start(&self.request.fd, &text)
+        text
     }
 }
 
@@ -307,75 +315,6 @@ enum End {
     /// Aborted, and why the state of the shell is lost.
     Stopped(Aborted, Option<&'static str>),
     Gone(RunResult),
-}
-
-/// The report of the shell: its traps for ERR and DEBUG, status or error, options, directory; each ends with NUL.
-#[derive(Default)]
-struct Report {
-    bytes: Vec<u8>,
-}
-
-impl Report {
-    const FIELDS: usize = 4;
-
-    /// Reads the available data. Returns true if the report is complete.
-    fn read(&mut self, from: &OwnedFd) -> std::io::Result<bool> {
-        let mut buffer = [0; 4096];
-        match rustix::io::read(from, &mut buffer) {
-            Ok(count) => self.bytes.extend_from_slice(&buffer[..count]),
-            Err(rustix::io::Errno::INTR) => {}
-            Err(cause) => return Err(cause.into()),
-        }
-        Ok(self.bytes.iter().filter(|byte| **byte == 0).count() >= Report::FIELDS)
-    }
-
-    fn field(&self, index: usize) -> &[u8] {
-        self.bytes.split(|byte| *byte == 0).nth(index).unwrap_or_default()
-    }
-
-    fn status(&self) -> Option<i32> {
-        std::str::from_utf8(self.field(1)).ok()?.parse().ok()
-    }
-
-    fn result(&self, run: &RunOptions) -> Result<RunResult> {
-        if let Some(status) = self.status() {
-            return Ok(RunResult { exit_code: Some(status), ..RunResult::default() });
-        }
-        Err(match (self.field(1), &run.cwd) {
-            (b"cd", Some(cwd)) => Error::new(ErrorCode::NotFound, format!("Failed to set cwd: {}", cwd.display())),
-            (other, _) => Error::invalid(format!(
-                "shell: the shell refuses the variable {:?} of env: it is read-only there",
-                String::from_utf8_lossy(other).trim_start_matches("env ")
-            )),
-        })
-    }
-
-    fn directory(&self) -> Option<PathBuf> {
-        use std::os::unix::ffi::OsStrExt;
-        let path = self.field(3).strip_suffix(b"\n").unwrap_or_default();
-        (!path.is_empty()).then(|| PathBuf::from(std::ffi::OsStr::from_bytes(path)))
-    }
-
-    /// A failed command before the next one would run the ERR trap, or end a shell with `set -e`, a second time.
-    fn next_status(&self) -> i32 {
-        match self.field(2).contains(&b'e') || self.handlers().error.is_some() {
-            true => 0,
-            false => self.status().unwrap_or(0),
-        }
-    }
-
-    fn handlers(&self) -> traps::Handlers {
-        let listing = String::from_utf8_lossy(self.field(0));
-        let mut handlers = traps::Handlers::default();
-        for (name, handler) in traps::handlers(&listing) {
-            match name {
-                "ERR" => handlers.error = Some(handler),
-                "DEBUG" => handlers.debug = Some(handler),
-                _ => {}
-            }
-        }
-        handlers
-    }
 }
 
 /// Returns the clock of process start times.

@@ -2,6 +2,9 @@
 
 mod bash;
 mod names;
+mod report;
+mod script;
+mod syntax;
 mod traps;
 
 use std::ops::ControlFlow;

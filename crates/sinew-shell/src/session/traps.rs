@@ -1,14 +1,12 @@
 //! The traps that a script sets, and the generated lines around it.
 //!
 //! A DEBUG trap runs before every simple command, including those of `runs.bash`. So it is removed after each run
-//! ([`handlers`] parses it) and set again in the next one ([`before_run`]). An ERR trap would run a second time for the
-//! `eval` of a command that fails. So a run that may have one ends with [`KEEP_STATUS`].
+//! ([`Handlers::parse`] reads it) and set again in the next one ([`before_run`]).
 
-/// Stores the status and succeeds, without a command that would trigger a trap.
-const KEEP_STATUS: &str = r#"$'\n{ __sinew_none() { :; }; } 9<&"${__sinew_x[__sinew_t=$?]--}"'"#;
+use crate::request::quote;
 
 /// Parses the handlers printed by `trap -p`, by signal name.
-pub(super) fn handlers(listing: &str) -> Vec<(&str, String)> {
+fn handlers(listing: &str) -> Vec<(&str, String)> {
     let mut found = Vec::new();
     let mut rest = listing;
     while let Some((handler, after)) = rest.strip_prefix("trap -- ").and_then(unquote) {
@@ -26,32 +24,56 @@ pub(super) struct Handlers {
     pub(super) error: Option<String>,
 }
 
-/// Returns the lines before `command` that set its own traps and remove internal ones. `lists` is true if the command
-/// may list all traps.
-pub(super) fn before_run(command: &str, set: &Handlers, lists: bool) -> String {
-    let mut script = String::new();
-    if lists {
-        // Aborting this run has to end the shell, as the trap would do.
-        script.push_str("builtin trap - RTMAX-2;");
+impl Handlers {
+    /// Reads what `trap -p ERR DEBUG` prints.
+    pub(super) fn parse(listing: &str) -> Handlers {
+        let mut found = Handlers::default();
+        for (name, handler) in handlers(listing) {
+            match name {
+                "ERR" => found.error = Some(handler),
+                "DEBUG" => found.debug = Some(handler),
+                _ => {}
+            }
+        }
+        found
     }
-    let names_error = words(command).any(|(word, _)| word.eq_ignore_ascii_case("ERR"));
-    // After a trailing backslash the command would continue on the next line.
-    if (set.error.is_some() || names_error) && !command.ends_with('\\') {
-        script.push_str(&format!("__sinew_c+={KEEP_STATUS};"));
+}
+
+/// What a command needs before it runs.
+#[derive(Debug)]
+pub(super) struct TrapLines {
+    /// True if it may list all traps, so that none of ours may be set.
+    pub(super) lists: bool,
+    /// The DEBUG handler of the script, quoted, without effect on the lines of the session.
+    pub(super) debug: Option<String>,
+    /// The same as the script has set it, for a command that may list or replace it. It is set last.
+    pub(super) listed_debug: Option<String>,
+    /// True if a DEBUG trap may be set at the end of the command.
+    pub(super) may_have_debug_trap: bool,
+    /// True if an ERR trap may be set at the end of the command.
+    pub(super) may_have_error_trap: bool,
+}
+
+/// Returns what a command needs. `lists` is true if a function of the script may list all traps.
+pub(super) fn before_run(command: &str, set: &Handlers, lists: bool) -> TrapLines {
+    let names = |name: &str| words(command).any(|(word, _)| word.eq_ignore_ascii_case(name));
+    let (debug, listed_debug) = match &set.debug {
+        None => (None, None),
+        Some(debug) if names("trap") => (None, Some(quote(debug))),
+        Some(debug) => (
+            Some(quote(&format!(
+                "case ${{FUNCNAME[0]-}}:$BASH_COMMAND in __sinew_*:*|:__sinew_*|:'\\b\\uiltin '*) ;; *) {debug}\n;; esac"
+            ))),
+            None,
+        ),
+    };
+    TrapLines {
+        lists: lists || lists_traps(command),
+        debug,
+        listed_debug,
+        may_have_debug_trap: set.debug.is_some() || names("DEBUG"),
+        may_have_error_trap: set.error.is_some() || names("ERR"),
     }
-    let Some(debug) = &set.debug else { return script };
-    if words(command).any(|(word, _)| word == "trap") {
-        // Listing the trap shows it as it was set.
-        let set = quote(&format!("builtin trap -- {} DEBUG;", quote(debug)));
-        script.push_str(&format!("__sinew_c={set}$__sinew_c"));
-    } else {
-        let handler = format!(
-            "case ${{FUNCNAME[0]-}}:$BASH_COMMAND in __sinew_*:*|:__sinew_*|:'builtin eval \"$__sinew_c\"'|\
-             :'builtin trap '*' 9>&-') ;; *) {debug}\n;; esac"
-        );
-        script.push_str(&format!("builtin trap -- {} DEBUG", quote(&handler)));
-    }
-    script
 }
 
 /// Returns true if a script lists all traps: a `trap` without a signal.
@@ -72,7 +94,7 @@ pub(super) fn defines_functions(script: &str) -> bool {
 }
 
 /// Returns the words of letters, digits, `_`, `-`, `.`, `/` and `$`, each with the text after it.
-fn words(script: &str) -> impl Iterator<Item = (&str, &str)> {
+pub(super) fn words(script: &str) -> impl Iterator<Item = (&str, &str)> {
     let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '/' | '$');
     let mut rest = script;
     std::iter::from_fn(move || {
@@ -82,10 +104,6 @@ fn words(script: &str) -> impl Iterator<Item = (&str, &str)> {
         rest = after;
         Some((word, after))
     })
-}
-
-fn quote(text: &str) -> String {
-    format!("'{}'", text.replace('\'', r"'\''"))
 }
 
 /// Parses one word in bash's quotes: `'…'`, `\'` and `$'…'` in sequence. `None` if it is invalid.

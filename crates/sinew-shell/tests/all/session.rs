@@ -3,6 +3,7 @@
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
+use supervised::check_against_bash;
 
 use crate::support::{self, command, options, run_until, shell, supervisor};
 use sinew_base::{CancelToken, ErrorCode};
@@ -126,8 +127,8 @@ fn a_trace_shows_only_the_commands_of_the_run() {
     check(&[("set -x; echo a", "+++ echo a\na\n", 0), ("echo b", "+++ echo b\nb\n", 0), ("set +x", "+++ set +x\n", 0)]);
     check(&[
         ("set -v; echo a\necho b", "a\necho b\nb\n", 0),
-        ("echo c", "c\n", 0),
-        ("set +v", "", 0),
+        ("echo c", "echo c\nc\n", 0),
+        ("set +v", "set +v\n", 0),
         ("echo d\n:", "d\n", 0),
     ]);
 }
@@ -163,4 +164,77 @@ fn a_session_supports_any_number_of_runs() {
 fn a_debug_trap_runs_once_for_each_command() {
     // Once the trap is known: generated lines around the second run do not count.
     check(&[("n=0; trap ': $((n++))' DEBUG", "", 0), ("n=0; :; :", "", 0), ("echo $n", "3\n", 0)]);
+}
+
+/// What a script sets, replaces, locks or disables does not affect the lines of the session. Without a supervisor, some
+/// of it ends with the run.
+#[test]
+fn a_session_survives_whatever_a_script_does_to_names() {
+    let names = "n i was x s IFS OLDPWD TMOUT PWD LINENO REPLY MAPFILE BASH_EXECUTION_STRING OPTIND PATH HOME";
+    for script in [
+        format!("readonly {names}"),
+        "declare -i n i was x s REPLY BASH_EXECUTION_STRING".into(),
+        "readonly IFS=abc/0".into(),
+        "IFS=abc/0_s; readonly IFS".into(),
+        "TMOUT=1".into(),
+        "shopt -s expand_aliases; alias builtin=false command=false eval=false exec=false set=false trap=false".into(),
+        "shopt -s expand_aliases; alias {=false [[=false if=false case=false until=false do=false in=false !=false"
+            .into(),
+        "exec() { echo mine; }; eval() { echo mine; }; set() { echo mine; }; trap() { echo mine; }".into(),
+        "printf() { echo mine; }; read() { echo mine; }; cd() { echo mine; }; export() { echo mine; }".into(),
+        "return() { echo mine; }; declare() { echo mine; }; shopt() { echo mine; }; enable() { echo mine; }".into(),
+        "builtin() { echo \"mine $#\"; }".into(),
+        "command() { echo \"mine $#\"; }".into(),
+        "command() { echo mine; }; exec() { echo mine; }".into(),
+        "builtin() { command builtin \"$@\"; }; cd() { builtin cd \"$@\" && echo moved; }".into(),
+        "enable -n printf read cd pwd export shopt declare".into(),
+        "enable -n builtin; enable builtin".into(),
+        "unset -f $(compgen -A function)".into(),
+        "unset -v $(compgen -v | grep -v '^[A-Z_]*$')".into(),
+        "set -fCu +B; shopt -s nocasematch nullglob failglob".into(),
+        "set -k".into(),
+        "set -o posix".into(),
+        "exec 3>&- 9>&- 10</dev/null 11>&1; command_not_found_handle() { echo \"no $1\"; }".into(),
+        "trap 'echo usr' USR1; trap '' INT TERM".into(),
+    ] {
+        let functions = "declare -F; builtin enable -n; alias; shopt -q expand_aliases; echo $?";
+        check_against_bash(&[&script, "echo one", functions, "cd /usr; pwd", "builtin cd /; x=5; echo $x", "echo $x"]);
+    }
+}
+
+#[test]
+fn a_script_finds_no_names_of_the_session() {
+    check(&[
+        (
+            "declare -F; compgen -v | grep __sinew; compgen -A function; set | grep __sinew | grep -v BASH_EXECUTION",
+            "",
+            1,
+        ),
+        ("unset -f $(compgen -A function) x; unset -v $(compgen -v | grep sinew) x; echo a", "a\n", 0),
+    ]);
+}
+
+#[test]
+fn the_last_argument_and_the_states_of_a_pipeline_persist() {
+    check_against_bash(&[
+        "echo a b",
+        "echo $_ $_",
+        "mkdir -p /tmp 'it'\\''s x' && rmdir 'it'\\''s x'",
+        "echo $_",
+        "echo \"$_\"",
+    ]);
+    check_against_bash(&["false | true | (exit 3)", "echo ${PIPESTATUS[@]} $?", "echo ${PIPESTATUS[*]}"]);
+    check_against_bash(&["x=$(exit 4)", "echo $? ${PIPESTATUS[*]}", "for i in 1 2; do (exit 5); done", "echo $?"]);
+    check_against_bash(&["IFS=, ; true | false", "echo \"${PIPESTATUS[*]}\""]);
+}
+
+#[test]
+fn a_shell_whose_builtins_are_all_replaced_ends_and_says_so() {
+    for script in ["builtin() { :; }; command() { :; }; exec() { :; }", "set -r", "enable -n builtin command"] {
+        let shell = shell(Engine::Bash);
+        let (result, _) = shell.output(script).unwrap();
+        let (next, text) = shell.output("echo next").unwrap();
+        assert!(result.state_lost.or(next.state_lost).is_some(), "{script}");
+        assert_eq!(text, "next\n", "{script}");
+    }
 }

@@ -90,7 +90,7 @@ fn a_command_that_closes_its_output_does_not_affect_the_next() {
 
 /// Runs the commands in one shell, and as one script in a bash; both must have the same output.
 #[track_caller]
-fn check_against_bash(runs: &[&str]) {
+pub(super) fn check_against_bash(runs: &[&str]) {
     let shell = shell();
     let output: String = runs.iter().map(|text| shell.output(text).unwrap().1).collect();
     let mut bash = support::bash(&format!("exec 2>&1\n{}", runs.join("\n")));

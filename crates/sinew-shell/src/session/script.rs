@@ -1,0 +1,271 @@
+//! The texts that the bash of a session evaluates: fixed ones with the names of the session's files, and for each
+//! command a preparation ([`setup`]) and the command itself ([`command`]).
+
+use std::os::unix::ffi::OsStrExt;
+
+use super::report::ShellState;
+use super::{syntax, traps};
+use crate::RunOptions;
+
+const BOOT: &str = include_str!("script/boot.bash");
+const RUNS: &str = include_str!("script/runs.bash");
+const NEXT: &str = include_str!("script/next.bash");
+const CAPTURE: &str = include_str!("script/capture.bash");
+const REPAIR: &str = include_str!("script/repair.bash");
+const END: &str = include_str!("script/end.bash");
+const STOP: &str = include_str!("script/stop.bash");
+
+/// The number of commands for which the shell keeps one text, and how often it reads that text before it does so in a
+/// loop, out of which a `break` of a script could lead.
+const RUNS_AT_ONCE: usize = 200;
+const TEXTS: usize = 200;
+
+/// Keeps the status, `$_` and `PIPESTATUS` for the report and succeeds. It has no word that could be an alias.
+const KEEP_RESULT: &str = "__sinew_t=$? __sinew_l=$_ __sinew_p=${PIPESTATUS[*]/%/,}";
+
+/// The same without a command that a trap or a trace would see.
+const KEEP_RESULT_UNSEEN: &str = "{ __sinew_none() { :; }; } \
+    9<<<\"${__sinew_x[__sinew_t=$?]-}${__sinew_l:=$_}${__sinew_p:=${PIPESTATUS[*]/%/,}}\"";
+
+/// The builtins that the texts use. They are enabled again after a command that may disable some.
+const BUILTINS: &str =
+    "builtin cd command declare enable eval exec exit export printf pwd read return set shopt trap unset";
+
+/// Those without which the next command could not be prepared.
+const NEEDED: [&str; 8] = ["builtin", "command", "enable", "eval", "return", "set", "trap", "unset"];
+
+/// The names by which the shell opens its files and pipes.
+#[derive(Debug)]
+pub(super) struct FileNames {
+    pub(super) setup: String,
+    pub(super) command: String,
+    pub(super) report: String,
+    pub(super) wish: String,
+    pub(super) repair: String,
+    pub(super) end: String,
+    pub(super) runs: String,
+}
+
+/// The texts that do not change while a session is open.
+#[derive(Debug)]
+pub(super) struct FixedTexts {
+    /// The argument of `bash -c`.
+    pub(super) boot: String,
+    pub(super) repair: String,
+    pub(super) stop: String,
+    pub(super) end: String,
+    pub(super) runs: String,
+}
+
+impl FixedTexts {
+    /// Fills in the names. `snapshot` is a line of script that is run first; it may be empty.
+    pub(super) fn new(names: &FileNames, snapshot: &str) -> FixedTexts {
+        let fill = |text: &str| {
+            without_comments(text)
+                .replace("@CAPTURE@\n", &without_comments(CAPTURE))
+                .replace("@NEXT@\n", &without_comments(NEXT))
+                .replace("@SETUP@", &names.setup)
+                .replace("@COMMAND@", &names.command)
+                .replace("@REPORT@", &names.report)
+                .replace("@WISH@", &names.wish)
+                .replace("@REPAIR@", &names.repair)
+                .replace("@END@", &names.end)
+                .replace("@EXEC@", &exec("[[ ${__sinew_c-} ]]", "</dev/null >/dev/null 2>&1"))
+                .replace("@BUILTINS@", BUILTINS)
+        };
+        let again = format!("builtin eval \"$(<{})\"\n", names.runs);
+        let snapshot = if snapshot.is_empty() { ":" } else { snapshot };
+        FixedTexts {
+            boot: fill(BOOT).replace("@SNAPSHOT@", snapshot)
+                + &again.repeat(TEXTS)
+                + "while :; do\n"
+                + &again
+                + "done\n",
+            repair: fill(REPAIR),
+            stop: without_comments(STOP),
+            end: fill(END),
+            runs: fill(RUNS).repeat(RUNS_AT_ONCE),
+        }
+    }
+}
+
+fn without_comments(text: &str) -> String {
+    text.split_inclusive('\n').filter(|line| !line.trim_start().starts_with('#')).collect()
+}
+
+/// Returns the script before a command: it undoes what held for the command before only, connects the streams, and sets
+/// directory, variables and traps. It is one group, so that all of it is read before a part of it is in force.
+pub(super) fn setup(
+    run: &RunOptions,
+    state: &ShellState,
+    [report, stop]: [&str; 2],
+    [input, output]: [&str; 2],
+) -> Vec<u8> {
+    let mut text = b"{\n".to_vec();
+    text.extend_from_slice(&state.undo);
+    line(&mut text, format_args!("{}", exec("builtin declare -F command", &format!("<{input} >{output} 2>&1"))));
+    let command = quote(run.command.as_bytes());
+    assign(&mut text, "BASH_EXECUTION_STRING", &command);
+    if is_undone(run) {
+        save(&mut text, run, report);
+    }
+    if let Some(cwd) = &run.cwd {
+        let cwd = quote(cwd.as_os_str().as_bytes());
+        // `cd` also fails if `OLDPWD` is read-only, after it has changed the directory.
+        text.extend([&b"builtin cd -- "[..], &cwd, b" >/dev/null 2>&1 || [[ ", &cwd, b" == /* && "].concat());
+        text.extend([&cwd[..], b" -ef . ]] || { __sinew_q=cd; __sinew_f=:; }\n"].concat());
+    }
+    export(&mut text, run);
+    let traps = traps::before_run(&run.command, &state.handlers, state.lists_traps);
+    match traps.lists {
+        // Aborting this run has to end the shell, as the trap would do.
+        true => line(&mut text, format_args!("builtin trap - RTMAX-2")),
+        false => line(&mut text, format_args!("builtin trap -- '\\builtin eval \"$(<{stop})\"' RTMAX-2")),
+    }
+    if let Some(handler) = traps.debug {
+        line(&mut text, format_args!("builtin trap -- {handler} DEBUG"));
+    }
+    text.extend_from_slice(b"__sinew_e=\n}\n");
+    text
+}
+
+/// Returns a line that redirects the shell itself, also if the script has functions with these names: redirections of
+/// `builtin exec` would end with it. `is_replaced` is a condition: true if `command` is a function.
+fn exec(is_replaced: &str, redirections: &str) -> String {
+    format!(
+        "if {is_replaced}; then __sinew_x=$(builtin declare -f exec); \
+         builtin unset -f exec; exec {redirections}; builtin eval \"$__sinew_x\"; builtin unset -v __sinew_x; \
+         else command exec {redirections}; fi"
+    )
+}
+
+/// Returns true if directory or variables hold for this run only.
+pub(super) fn is_undone(run: &RunOptions) -> bool {
+    run.cwd.is_some() || !run.env.is_empty()
+}
+
+/// Adds lines that report what the run changes: a script that restores the directory, then the variables as `declare`
+/// prints them, and NUL.
+fn save(text: &mut Vec<u8>, run: &RunOptions, report: &str) {
+    text.extend_from_slice(b"{\n");
+    if run.cwd.is_some() {
+        line(text, format_args!("builtin printf 'builtin cd -- %q\\n' \"$PWD\""));
+        line(
+            text,
+            format_args!(
+                "if [[ -v OLDPWD ]]; then builtin printf '[[ ${{OLDPWD@a}} == *r* ]] || OLDPWD=%q\\n' \"$OLDPWD\"; \
+                 else builtin printf 'builtin unset -v OLDPWD\\n'; fi"
+            ),
+        );
+    }
+    line(text, format_args!("builtin printf '\\0'"));
+    if !run.env.is_empty() {
+        let names: Vec<&str> = run.env.iter().map(|(name, _)| name.as_str()).collect();
+        line(text, format_args!("builtin declare -p {}", names.join(" ")));
+    }
+    line(text, format_args!("builtin printf '\\0'"));
+    line(text, format_args!("}} >{report} 2>/dev/null"));
+}
+
+/// Adds lines that export the variables of a run. An array, an integer and similar variables would not accept a value
+/// unchanged, so they are removed before.
+fn export(text: &mut Vec<u8>, run: &RunOptions) {
+    if run.env.is_empty() {
+        return;
+    }
+    for (name, _) in &run.env {
+        line(text, format_args!("[[ -R {name} ]] && builtin unset -n {name}"));
+        line(text, format_args!("[[ ${{{name}@a}} == *[!rx]* ]] && builtin unset -v {name} 2>/dev/null"));
+    }
+    text.extend_from_slice(b"builtin export");
+    for (name, value) in &run.env {
+        text.extend([b" ", name.as_bytes(), b"=", &quote(value.as_bytes())[..]].concat());
+    }
+    text.extend_from_slice(b" 2>/dev/null || {\n");
+    for (name, _) in &run.env {
+        line(text, format_args!("[[ ${{{name}@a}} == *r* ]] && __sinew_q='env {name}'"));
+    }
+    text.extend_from_slice(b"__sinew_f=:\n}\n");
+}
+
+/// Adds an assignment to a variable without attributes: a read-only variable or an integer could turn it into an error.
+fn assign(text: &mut Vec<u8>, name: &str, value: &[u8]) {
+    text.extend([b"[[ ${", name.as_bytes(), b"@a} ]] || ", name.as_bytes(), b"=", value, b"\n"].concat());
+}
+
+/// Returns the text of a command: the lines that restore options, `$_`, `$?` and `PIPESTATUS`, the command, and
+/// [`KEEP_RESULT`] where it cannot become a part of the command. An ERR trap would run a second time, for the `eval` of
+/// a command that fails, so a command that may have one gets the line in any case.
+pub(super) fn command(run: &RunOptions, state: &ShellState, report: &str) -> Vec<u8> {
+    let traps = traps::before_run(&run.command, &state.handlers, state.lists_traps);
+    // A function of the script with this name is defined again before the last line.
+    let builtin = if state.builtin.is_empty() { "builtin" } else { "command builtin" };
+    let mut text =
+        format!("__sinew_set() {{ {builtin} unset -f __sinew_set; {builtin} unset -v __sinew_e; ").into_bytes();
+    let mut add = |part: &str| text.extend_from_slice(format!("{builtin} {part}; ").as_bytes());
+    let disabled: Vec<&str> = state.disabled.iter().map(String::as_str).filter(|name| !NEEDED.contains(name)).collect();
+    if !disabled.is_empty() {
+        add(&format!("enable -n {}", disabled.join(" ")));
+    }
+    if state.has('A') {
+        add("shopt -s expand_aliases");
+    }
+    if state.has('D') {
+        add("shopt -s extdebug");
+    }
+    let options: String = state.options.chars().filter(|option| "exvTEu".contains(*option)).collect();
+    if !options.is_empty() {
+        add(&format!("set -{options}"));
+    }
+    if state.is_new {
+        text.extend_from_slice(b"[[ ${__sinew_a-} ]] && builtin shopt -s expand_aliases; builtin unset -v __sinew_a; ");
+    }
+    text.extend_from_slice(format!("{builtin} return {}; }}\n", state.status).as_bytes());
+    text.extend_from_slice(&state.builtin);
+    let quiet = if options.contains('x') { " 2>/dev/null" } else { "" };
+    let set = [b"__sinew_set ", &quote(&state.last_argument)[..], quiet.as_bytes()].concat();
+    match state.has('L') {
+        true => text.extend([b"\n", &set[..]].concat()),
+        // Line numbers are those of a script that begins on the next line.
+        false => text.extend([b"\n{ ", &set[..], br#"; } 9<&"${__sinew_x[LINENO=0]--}""#].concat()),
+    }
+    if state.pipe_status.len() > 1 && options.is_empty() && run.command.contains("PIPESTATUS") {
+        let parts: Vec<String> = state.pipe_status.iter().map(|status| format!("(exit {status})")).collect();
+        text.extend_from_slice(format!("; {}", parts.join(" | ")).as_bytes());
+    }
+    if let Some(handler) = &traps.listed_debug {
+        text.extend_from_slice(format!("; {builtin} trap -- {handler} DEBUG").as_bytes());
+    }
+    text.push(b'\n');
+    text.extend_from_slice(run.command.as_bytes());
+    // With `set -v`, bash would print the line.
+    let is_hidden = !state.has('v') && !traps::words(&run.command).any(|(word, _)| word == "set");
+    if traps.may_have_error_trap && !run.command.ends_with('\\') || is_hidden && syntax::is_complete(&run.command) {
+        let unseen = if state.builtin.is_empty() { r"\b\uiltin" } else { r"\command \b\uiltin" };
+        let is_plain = !traps.may_have_debug_trap && !state.has('x') && is_hidden;
+        let keep = if is_plain { KEEP_RESULT } else { KEEP_RESULT_UNSEEN };
+        line(&mut text, format_args!("\n{keep}"));
+        if state.may_disable {
+            line(&mut text, format_args!("{unseen} enable -n >{report}\n{unseen} enable {BUILTINS} >/dev/null"));
+        }
+    }
+    text
+}
+
+/// Quotes bytes as one word of a script.
+pub(super) fn quote(bytes: &[u8]) -> Vec<u8> {
+    let mut quoted = b"'".to_vec();
+    for byte in bytes {
+        match byte {
+            b'\'' => quoted.extend_from_slice(br"'\''"),
+            byte => quoted.push(*byte),
+        }
+    }
+    quoted.push(b'\'');
+    quoted
+}
+
+fn line(text: &mut Vec<u8>, line: std::fmt::Arguments<'_>) {
+    text.extend_from_slice(line.to_string().as_bytes());
+    text.push(b'\n');
+}
