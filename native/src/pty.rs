@@ -118,6 +118,12 @@ impl PtyHandle {
         task::alone(env, "pty", move || Ok(wait(START)), |it| it.map(PtyTerminal::from))
     }
 
+    /// Returns the columns and rows of the terminal; null if no program runs.
+    #[napi]
+    pub fn size(&self) -> Option<Vec<u32>> {
+        self.session.size().map(|(cols, rows)| vec![cols.into(), rows.into()])
+    }
+
     /// Returns the number of bytes of queued input.
     #[napi(getter)]
     pub fn pending_bytes(&self) -> u32 {

@@ -25,6 +25,8 @@ pub(crate) struct PtyRequest {
     pub cwd: Option<String>,
     /// The whole environment of the program.
     pub env: HashMap<String, String>,
+    /// The variables that login files cannot replace.
+    pub kept: Vec<String>,
     pub cols: Option<u32>,
     pub rows: Option<u32>,
     pub timeout_ms: Option<u32>,
@@ -34,7 +36,8 @@ pub(crate) struct PtyRequest {
 
 impl PtyRequest {
     pub(crate) fn into_core(self, sandbox: Option<&SandboxHandle>, abort: Option<&Abort>) -> (PtyOptions, CancelToken) {
-        let PtyRequest { command, args, shell, login, bytes, cwd, env, cols, rows, timeout_ms, supervisor } = self;
+        let PtyRequest { command, args, shell, login, bytes, cwd, env, kept, cols, rows, timeout_ms, supervisor } =
+            self;
         let default = PtyOptions::new(command.unwrap_or_default());
         let options = PtyOptions {
             shell: shell.unwrap_or(default.shell),
@@ -43,6 +46,7 @@ impl PtyRequest {
             encoding: if bytes == Some(true) { Encoding::Bytes } else { Encoding::Text },
             cwd: cwd.map_or(default.cwd, |path| Some(path.into())),
             env: env.into_iter().map(|(name, value)| (name.into(), value.into())).collect(),
+            kept,
             cols: cols.unwrap_or(default.cols),
             rows: rows.unwrap_or(default.rows),
             supervisor: supervisor.map(Into::into),

@@ -502,6 +502,8 @@ export declare class PtyHandle {
    waitTerminal(): PtyTerminal | null
   /** Resolves when the program was started; to null if it could not be started. */
    started(): Promise<PtyTerminal | null>
+  /** Returns the columns and rows of the terminal; null if no program runs. */
+   size(): Array<number> | null
   /** Returns the number of bytes of queued input. */
   get pendingBytes(): number
 }
@@ -525,6 +527,8 @@ export interface PtyRequest {
   cwd?: string
   /** The whole environment of the program. */
   env: Record<string, string>
+  /** The variables that login files cannot replace. */
+  kept: Array<string>
   cols?: number
   rows?: number
   timeoutMs?: number

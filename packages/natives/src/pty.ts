@@ -29,12 +29,12 @@ export interface PtyOptions extends CallOptions {
   cwd?: string | undefined;
   /**
    * Environment variables that are added to those of this process or replace them; `undefined` removes one. `TERM` is `xterm-256color`
-   * if it is not set. Default: none.
+   * if it is not set. Login files of the shell cannot replace `PATH` and what is named here. Default: none.
    */
   env?: Record<string, string | undefined> | undefined;
-  /** Columns of the terminal, clamped to 20–400. Default: 120. */
+  /** Columns of the terminal, clamped to 1–65,535. Default: 120. */
   cols?: number | undefined;
-  /** Rows of the terminal, clamped to 5–200. Default: 40. */
+  /** Rows of the terminal, clamped to 1–65,535. Default: 40. */
   rows?: number | undefined;
   /** Limits the program and everything that it starts. Default: none. */
   sandbox?: Sandbox | undefined;
@@ -144,7 +144,7 @@ export class PtySession {
     }
     if (signal?.aborted) return { exitCode: undefined, cancelled: true, timedOut: false };
     const file = supervisor();
-    const request: PtyRequest = { ...(rest as Omit<PtyRequest, "env">), env: environment(env), bytes: encoding === "buffer" };
+    const request: PtyRequest = { ...(rest as Omit<PtyRequest, "env">), env: environment(env), kept: ["PATH", ...Object.keys(env ?? {})], bytes: encoding === "buffer" };
     if (argv) request.args = [...argv];
     if (file !== undefined) request.supervisor = file;
     const callback = onChunk as OnChunk<string | Uint8Array>;
@@ -187,8 +187,8 @@ export class PtySession {
 
   /**
    * Changes the size of the terminal; the program receives SIGWINCH. Does nothing after the program has ended.
-   * @param cols Columns, clamped to 20–400.
-   * @param rows Rows, clamped to 5–200.
+   * @param cols Columns, clamped to 1–65,535.
+   * @param rows Rows, clamped to 1–65,535.
    * @throws `PTY session is not running` if nothing was ever started; `TypeError` or `RangeError`.
    */
   resize(cols: number, rows: number): void {
@@ -196,8 +196,8 @@ export class PtySession {
   }
 
   /**
-   * Stops the program and everything that it started: `SIGHUP` and `SIGTERM`, half a second later `SIGKILL`. It does not wait for queued input
-   * or a slow callback. The result of `start` is `cancelled`.
+   * Stops the program and everything that it started: `SIGHUP`, a quarter of a second later `SIGTERM` (on macOS at once), and after half a second `SIGKILL`. It does
+   * not wait for queued input or a slow callback. The result of `start` is `cancelled`.
    * @throws `PTY session is not running`.
    */
   kill(): void {
@@ -222,6 +222,16 @@ export class PtySession {
   resume(): void {
     this.#pty.pause(false);
     this.#gate.open();
+  }
+
+  /** The columns of the terminal; `undefined` if no program runs. */
+  get cols(): number | undefined {
+    return this.#pty.size()?.[0];
+  }
+
+  /** The rows of the terminal; `undefined` if no program runs. */
+  get rows(): number | undefined {
+    return this.#pty.size()?.[1];
   }
 
   /** The process id of the program; `undefined` until it runs ({@link PtySession.spawned} waits for that), and after its end. */

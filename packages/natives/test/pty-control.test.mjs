@@ -92,3 +92,24 @@ test("a paused session ends by kill, by a signal and by its time", terminal, asy
     assert.deepEqual([name, cancelled, timedOut], [name, name !== "time", name === "time"]);
   }
 });
+
+test("a terminal has any size, and reports it", terminal, async () => {
+  const pty = new PtySession();
+  let text = "";
+  const ended = pty.start({ command: "stty size; read line; stty size", login: false, cols: 1, rows: 65535 }, (chunk) => { text += chunk; });
+  await pty.spawned();
+  assert.deepEqual([pty.cols, pty.rows], [1, 65535]);
+  pty.resize(65535, 1);
+  assert.deepEqual([pty.cols, pty.rows], [65535, 1]);
+  pty.write("\n");
+  assert.equal((await ended).exitCode, 0);
+  assert.match(text.replaceAll(/\s+/g, " "), /1 65535 $/);
+  assert.deepEqual([pty.cols, pty.rows], [undefined, undefined]);
+});
+
+test("the PATH of this process is that of a login shell", terminal, async () => {
+  const { PATH } = process.env;
+  let text = "";
+  await new PtySession().start({ command: 'echo "<$PATH|$NAMED>"', env: { PATH: `/venv/bin:${PATH}`, NAMED: "a b" }, cols: 4000 }, (chunk) => { text += chunk; });
+  assert.equal(text.trim(), `</venv/bin:${PATH}|a b>`);
+});

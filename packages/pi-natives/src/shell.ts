@@ -90,6 +90,11 @@ export interface PtyArgvStartOptions extends Omit<PtyStartOptions, "command" | "
   args: string[];
 }
 
+/** Limits a size to those of the original. */
+function sizeOf(cols: number, rows: number): { cols: number; rows: number } {
+  return { cols: Math.min(Math.max(cols, 20), 400), rows: Math.min(Math.max(rows, 5), 200) };
+}
+
 /** A program in a terminal. */
 export class PtySession {
   readonly #session = new natives.PtySession();
@@ -105,7 +110,8 @@ export class PtySession {
   }
 
   #start(options: natives.PtyOptions, onChunk: Callback<string>, onStart: Callback<number>): Promise<natives.PtyResult> {
-    const ended = this.#session.start(options, valueOf(onChunk));
+    const { cols = 120, rows = 40 } = options;
+    const ended = this.#session.start({ ...options, ...sizeOf(cols, rows) }, valueOf(onChunk));
     if (!onStart) return ended;
     // A failed start also rejects `ended`, which the caller awaits.
     const told = this.#session.spawned().then((pid) => onStart(null, pid), () => {});
@@ -119,7 +125,8 @@ export class PtySession {
 
   /** Changes the size of the terminal. */
   resize(cols: number, rows: number): void {
-    this.#session.resize(cols, rows);
+    const size = sizeOf(cols, rows);
+    this.#session.resize(size.cols, size.rows);
   }
 
   /** Stops the program and everything that it started. */

@@ -91,7 +91,7 @@ pub(super) fn run(cwd: &CStr, program: &CStr, argv: &[CString], start: Start) ->
         tell(&SupervisorReply::Failed { errno: libc::EAGAIN });
         return 3;
     }
-    Supervisor { signals, own, middle, stop: None, adopted: Vec::new() }.serve();
+    Supervisor { signals, own, middle, terminal, stop: None, adopted: Vec::new() }.serve();
     0
 }
 
@@ -242,6 +242,8 @@ extern "C" fn become_shell(start: *mut libc::c_void) -> libc::c_int {
 /// A termination in progress.
 struct Stop {
     since: u64,
+    // The time from which TERM is sent. Before it, the processes on a terminal receive HUP, as if it had been closed.
+    terminates: Instant,
     // The time from which KILL is sent.
     until: Instant,
     // True if the shell is terminated too, after which the supervisor exits.
@@ -251,12 +253,16 @@ struct Stop {
     // The processes that received TERM, by id, start time and program. A bash that forked to start a program may drop
     // the signal, so the program receives it again.
     told: Vec<(i32, u64, u64)>,
+    // Those that received HUP.
+    hung_up: Vec<(i32, u64, u64)>,
 }
 
 struct Supervisor {
     signals: OwnedFd,
     own: i32,
     middle: i32,
+    // True if the shell leads the session of a terminal.
+    terminal: bool,
     stop: Option<Stop>,
     adopted: Vec<OwnedFd>,
 }
@@ -305,7 +311,13 @@ impl Supervisor {
     fn obey(&mut self, ask: Option<SupervisorRequest>, fd: Option<OwnedFd>) {
         match ask {
             Some(SupervisorRequest::Stop { since, grace_ms }) => self.stop = Some(Stop::new(since, grace_ms, false)),
-            Some(SupervisorRequest::Close { grace_ms }) => self.stop = Some(Stop::new(0, grace_ms, true)),
+            Some(SupervisorRequest::Close { grace_ms }) => {
+                let mut stop = Stop::new(0, grace_ms, true);
+                if self.terminal {
+                    stop.terminates += Duration::from_millis(u64::from(grace_ms) / 2);
+                }
+                self.stop = Some(stop);
+            }
             Some(SupervisorRequest::Settled) => {
                 if let Some(stop) = &mut self.stop {
                     stop.settled = true;
@@ -350,10 +362,16 @@ impl Supervisor {
             let name = (process.pid, process.start, process.image);
             if late {
                 tree::signal(*process, libc::SIGSTOP);
-            } else if !stop.told.contains(&name) {
-                stop.told.push(name);
-                // A stopped process only handles TERM after it continues.
-                tree::signal(*process, libc::SIGTERM);
+                continue;
+            }
+            let (signal, told) = match now >= stop.terminates {
+                true => (libc::SIGTERM, &mut stop.told),
+                false => (libc::SIGHUP, &mut stop.hung_up),
+            };
+            if !told.contains(&name) {
+                told.push(name);
+                // A stopped process only handles a signal after it continues.
+                tree::signal(*process, signal);
                 tree::signal(*process, libc::SIGCONT);
             }
         }
@@ -396,8 +414,9 @@ impl Supervisor {
 
 impl Stop {
     fn new(since: u64, grace_ms: u32, all: bool) -> Stop {
-        let until = Instant::now() + Duration::from_millis(grace_ms.into());
-        Stop { since, until, all, settled: false, nudged: None, told: Vec::new() }
+        let now = Instant::now();
+        let until = now + Duration::from_millis(grace_ms.into());
+        Stop { since, terminates: now, until, all, settled: false, nudged: None, told: Vec::new(), hung_up: Vec::new() }
     }
 }
 

@@ -129,6 +129,12 @@ impl PtySession {
         receive.recv().unwrap_or_else(|_| Err(Error::new(ErrorCode::Internal, "PTY session ended without a result")))
     }
 
+    /// Returns the columns and rows of the terminal; `None` if no program runs.
+    #[must_use]
+    pub fn size(&self) -> Option<(u16, u16)> {
+        self.running().ok().map(|live| live.size())
+    }
+
     /// Queues input. Never blocks: see [`PtySession::pending_bytes`].
     ///
     /// # Errors
@@ -138,7 +144,7 @@ impl PtySession {
         self.running()?.write(data)
     }
 
-    /// Resizes the terminal, clamped to 20–400 columns and 5–200 rows. Does nothing after the end.
+    /// Resizes the terminal, clamped as in [`clamped`]. Does nothing after the end.
     ///
     /// # Errors
     /// Returns `PTY session is not running` if no program was started.
@@ -153,7 +159,7 @@ impl PtySession {
         }
     }
 
-    /// Terminates the program and all its descendants: hang-up and `SIGTERM`, then `SIGKILL`. The session ends as
+    /// Terminates the program and all its descendants: `SIGHUP`, then `SIGTERM`, then `SIGKILL`. The session ends as
     /// cancelled. Does not wait for queued input or a slow callback.
     ///
     /// # Errors

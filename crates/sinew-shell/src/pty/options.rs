@@ -1,9 +1,10 @@
 //! The options and results of a pseudo-terminal session.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use sinew_sandbox::Sandbox;
 
+use crate::environment::is_private;
 use crate::output::Encoding;
 
 /// The program of a session, and its terminal.
@@ -23,9 +24,12 @@ pub struct PtyOptions {
     pub cwd: Option<PathBuf>,
     /// The complete environment of the program. Default: empty.
     pub env: crate::Environment,
-    /// Columns of the terminal, clamped to 20–400. Default 120.
+    /// The variables that the login files of the shell cannot replace: a name in `env` keeps its value, another one stays
+    /// unset. Only for shells with the syntax of `sh`, and fish. Default: `PATH`.
+    pub kept: Vec<String>,
+    /// Columns of the terminal, clamped to 1–65,535. Default 120.
     pub cols: u32,
-    /// Rows of the terminal, clamped to 5–200. Default 40.
+    /// Rows of the terminal, clamped to 1–65,535. Default 40.
     pub rows: u32,
     /// The supervisor program of the session, that of [`crate::Supervisor`]; only used on Linux. Default: `None`, the
     /// session runs without a supervisor.
@@ -46,6 +50,7 @@ impl PtyOptions {
             encoding: Encoding::Text,
             cwd: None,
             env: Vec::new(),
+            kept: vec!["PATH".to_string()],
             cols: 120,
             rows: 40,
             supervisor: None,
@@ -53,16 +58,56 @@ impl PtyOptions {
         }
     }
 
-    /// Returns the program and its arguments.
-    pub(super) fn command_line(&self) -> Vec<String> {
-        match &self.argv {
-            Some(argv) => argv.clone(),
-            None => {
-                let flag = if self.login { "-lc" } else { "-c" };
-                vec![self.shell.clone(), flag.to_string(), self.command.clone()]
+    /// Returns the program and its arguments, and variables to add to its environment.
+    pub(super) fn command_line(&self) -> (Vec<String>, crate::Environment) {
+        if let Some(argv) = &self.argv {
+            return (argv.clone(), Vec::new());
+        }
+        if !self.login {
+            return (vec![self.shell.clone(), "-c".to_string(), self.command.clone()], Vec::new());
+        }
+        let (prefix, env) = self.after_login();
+        (vec![self.shell.clone(), "-lc".to_string(), prefix + &self.command], env)
+    }
+
+    /// Returns the beginning of a command that restores the kept variables, and the variables in which it finds the
+    /// values: other users can read a command line, but not an environment.
+    fn after_login(&self) -> (String, crate::Environment) {
+        let name = Path::new(&self.shell).file_name().unwrap_or_default().to_string_lossy();
+        let is_fish = name == "fish";
+        let (mut prefix, mut env) = (String::new(), Vec::new());
+        if cfg!(windows) || !(is_fish || SHELLS.contains(&&*name)) {
+            return (prefix, env);
+        }
+        let names: std::collections::BTreeSet<&String> = self.kept.iter().filter(|name| is_settable(name)).collect();
+        for name in names {
+            let (clear, keep) = match is_fish {
+                true => {
+                    (format!("set -e {name}; "), format!("set -gx {name} $__sinew_{name}; set -e __sinew_{name}; "))
+                }
+                false => {
+                    (format!("unset {name}; "), format!("export {name}=\"$__sinew_{name}\"; unset __sinew_{name}; "))
+                }
+            };
+            match crate::environment::value(&self.env, name) {
+                Some(value) => {
+                    prefix += &keep;
+                    env.push((format!("__sinew_{name}").into(), value.to_os_string()));
+                }
+                None => prefix += &clear,
             }
         }
+        (prefix, env)
     }
+}
+
+/// The shells that read the syntax of `sh`.
+const SHELLS: [&str; 8] = ["sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "busybox"];
+
+/// Returns true if a script can set a variable of this name.
+fn is_settable(name: &str) -> bool {
+    let is_name = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    is_name && !name.starts_with(|first: char| first.is_ascii_digit()) && !name.is_empty() && !is_private(name.as_ref())
 }
 
 /// The end of a session.
@@ -78,11 +123,11 @@ pub struct PtyEnd {
     pub timed_out: bool,
 }
 
-/// Clamps a size to 20–400 columns and 5–200 rows.
+/// Clamps a size to 1–65,535 columns and rows, the sizes that a terminal can have.
 #[must_use]
 pub fn clamped(cols: u32, rows: u32) -> (u16, u16) {
-    let fit = |value: u32, least: u16, most: u16| u16::try_from(value).unwrap_or(most).clamp(least, most);
-    (fit(cols, 20, 400), fit(rows, 5, 200))
+    let fit = |value: u32| u16::try_from(value).unwrap_or(u16::MAX).max(1);
+    (fit(cols), fit(rows))
 }
 
 #[cfg(test)]
@@ -91,13 +136,9 @@ mod tests {
 
     #[test]
     fn clamps_sizes() {
-        for (asked, given) in [
-            ((80, 24), (80, 24)),
-            ((0, 0), (20, 5)),
-            ((u32::MAX, u32::MAX), (400, 200)),
-            ((19, 201), (20, 200)),
-            ((401, 4), (400, 5)),
-        ] {
+        for (asked, given) in
+            [((80, 24), (80, 24)), ((0, 0), (1, 1)), ((1, 65_535), (1, 65_535)), ((u32::MAX, 65_536), (65_535, 65_535))]
+        {
             assert_eq!(clamped(asked.0, asked.1), given);
         }
     }

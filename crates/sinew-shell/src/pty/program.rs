@@ -74,7 +74,7 @@ impl Program {
         if let Some(cwd) = &options.cwd {
             check_folder(cwd)?;
         }
-        let line = options.command_line();
+        let (line, added) = options.command_line();
         let Some((name, args)) = line.split_first().filter(|(name, _)| !name.is_empty()) else {
             return Err(Error::invalid("start: the list of arguments is empty; its first item is the program"));
         };
@@ -84,7 +84,7 @@ impl Program {
         let failed = |error: io::Error| Error::io(format!("start: failed to run {name:?}"), &error);
         #[cfg(target_os = "linux")]
         if let Some(supervisor) = &options.supervisor {
-            return supervised(options, &line, supervisor, slave);
+            return supervised(options, (&line, &added), supervisor, slave);
         }
         if options.sandbox.is_some() {
             return Err(Error::new(
@@ -95,6 +95,7 @@ impl Program {
         let mut command = Command::new(name);
         command.args(args);
         prepare(&mut command, options, slave).map_err(failed)?;
+        command.envs(added);
         terminal::lead(&mut command);
         let mut child = command.spawn().map_err(failed)?;
         // The command has the terminal open too.
@@ -236,7 +237,12 @@ pub(super) fn end_of(status: ExitStatus) -> PtyEnd {
 }
 
 #[cfg(target_os = "linux")]
-fn supervised(options: &PtyOptions, line: &[String], supervisor: &Path, slave: &OwnedFd) -> Result<Program> {
+fn supervised(
+    options: &PtyOptions,
+    (line, added): (&[String], &crate::Environment),
+    supervisor: &Path,
+    slave: &OwnedFd,
+) -> Result<Program> {
     use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
     let path = crate::environment::value(&options.env, "PATH");
     let name = line.first().map_or("", String::as_str);
@@ -254,7 +260,7 @@ fn supervised(options: &PtyOptions, line: &[String], supervisor: &Path, slave: &
     let args: Vec<_> = line.iter().map(std::ffi::OsString::from).collect();
     // The last of equal names is used.
     let env: std::collections::BTreeMap<_, _> =
-        options.env.iter().map(|(name, value)| (name.as_os_str(), value.as_os_str())).collect();
+        options.env.iter().chain(added).map(|(name, value)| (name.as_os_str(), value.as_os_str())).collect();
     let env: Vec<_> = env.into_iter().collect();
     let entry = options.sandbox.as_ref().map(sinew_sandbox::Sandbox::enter).transpose()?;
     let start = crate::supervisor::Start {

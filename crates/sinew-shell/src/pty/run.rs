@@ -292,7 +292,7 @@ impl<F: FnMut(Chunk) -> ControlFlow<()>> Session<'_, F> {
         match ended {
             ProgramEnd::Status(status) => Ok(end_of(status)),
             ProgramEnd::Failed(error) => {
-                let line = options.command_line();
+                let (line, _) = options.command_line();
                 let name = line.first().map_or("", String::as_str);
                 Err(Error::io(format!("start: failed to run {name:?}"), &error))
             }

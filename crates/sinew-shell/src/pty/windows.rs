@@ -34,7 +34,7 @@ pub(super) fn run(
     if let Err(aborted) = cancel.check() {
         return Ok(stopped(aborted));
     }
-    let line = options.command_line();
+    let (line, _) = options.command_line();
     let name = line.first().cloned().unwrap_or_default();
     let hint =
         if options.argv.is_none() { "; name Git's bash in `shell`, or a program of Windows in `argv`" } else { "" };

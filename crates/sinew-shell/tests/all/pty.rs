@@ -144,10 +144,45 @@ fn the_terminal_has_the_requested_size() {
     both(|options| {
         let mut pty = TestPty::start(PtyOptions { cols: 83, rows: 31, ..options("tty; stty size; read x; stty size") });
         pty.expect("/dev/pts/").expect("31 83\r\n");
-        pty.session.resize(10_000, 0).unwrap();
-        pty.send("\n").expect("5 400\r\n");
+        pty.session.resize(65_535, 1).unwrap();
+        assert_eq!(pty.session.size(), Some((65_535, 1)));
+        pty.send("\n").expect("1 65535\r\n");
         pty.exits(0);
     });
+}
+
+/// The caller's PATH finds the programs of its virtual environment.
+#[test]
+fn login_files_do_not_replace_what_the_caller_names() {
+    both(|start| {
+        let home = tempfile::tempdir().unwrap();
+        let profile = "export PATH=/nowhere NAMED=profile REMOVED=profile ADDED='from profile'; greet() { echo hi; }";
+        std::fs::write(home.path().join(".profile"), profile).unwrap();
+        std::fs::write(home.path().join(".zprofile"), profile).unwrap();
+        for shell in ["sh", "bash", "dash", "zsh"] {
+            needs(shell);
+            let mut options = start("echo \"<$PATH|$NAMED|${REMOVED-unset}|$ADDED>\"; env | grep -c __sinew; greet");
+            let path = format!("{}:/usr/bin:/bin", home.path().display());
+            for (name, value) in [("HOME", home.path().to_str().unwrap()), ("PATH", &path), ("NAMED", "it's \"mine\"")]
+            {
+                options.env.push((name.into(), value.into()));
+            }
+            options.kept.extend(["PATH", "NAMED", "REMOVED", "not a name"].map(String::from));
+            options.shell = shell.to_string();
+            let mut pty = TestPty::start(options);
+            pty.expect(&format!("<{path}|it's \"mine\"|unset|from profile>\r\n0\r\nhi\r\n"));
+            pty.exits(0);
+        }
+    });
+}
+
+#[test]
+fn a_kill_hangs_up_before_it_terminates() {
+    let command = "trap 'echo got hup' HUP; trap 'echo got term; exit' TERM; echo ready; while :; do read line; done";
+    let mut pty = TestPty::start(supervised(command));
+    pty.expect("ready");
+    pty.session.kill().unwrap();
+    pty.expect("got hup\r\n").expect("got term\r\n");
 }
 
 #[test]

@@ -23,9 +23,9 @@ export type IEvent<T> = (listener: (event: T) => unknown) => IDisposable;
 export interface IBasePtyForkOptions {
   /** The value of `TERM`. Default: that of `env`, otherwise `xterm`. */
   name?: string;
-  /** The number of columns, from 20 to 400. Default 80. */
+  /** The number of columns, from 1 to 65,535. Default 80. */
   cols?: number;
-  /** The number of rows, from 5 to 200. Default 24. */
+  /** The number of rows, from 1 to 65,535. Default 24. */
   rows?: number;
   /** The working directory. Default: that of the process. */
   cwd?: string;
