@@ -102,6 +102,58 @@ fn reads_latin_1_from_old_programs() {
 }
 
 #[test]
+fn reads_text_that_is_only_offered_by_its_media_type() {
+    let server = Server::start();
+    let clipboard = server.clipboard(LONG);
+    for (target, bytes, text) in [
+        ("text/plain;charset=utf-8", "hällo ✓".as_bytes(), "hällo ✓"),
+        ("text/plain", "hällo ✓".as_bytes(), "hällo ✓"),
+        ("text/plain", b"caf\xe9", "café"),
+    ] {
+        server.offer(target, bytes);
+        assert_eq!(clipboard.read_text().unwrap().as_deref(), Some(text), "{target}");
+        assert_eq!(clipboard.read_image(), Ok(None));
+    }
+}
+
+#[test]
+fn images_of_other_formats_become_png() {
+    use image::{DynamicImage, ImageFormat, RgbImage};
+    let server = Server::start();
+    let clipboard = server.clipboard(LONG);
+    let picture = DynamicImage::from(RgbImage::from_fn(9, 7, |x, y| image::Rgb([x as u8 * 20, y as u8 * 30, 200])));
+    let tiff = b"II*\0\x08\0\0\0\x09\0\0\x01\x03\0\x01\0\0\0\x02\0\0\0\x01\x01\x03\0\x01\0\0\0\x01\0\0\0\
+        \x02\x01\x03\0\x01\0\0\0\x08\0\0\0\x03\x01\x03\0\x01\0\0\0\x01\0\0\0\x06\x01\x03\0\x01\0\0\0\x01\0\0\0\
+        \x11\x01\x04\0\x01\0\0\0\x7a\0\0\0\x15\x01\x03\0\x01\0\0\0\x01\0\0\0\x16\x01\x03\0\x01\0\0\0\x01\0\0\0\
+        \x17\x01\x04\0\x01\0\0\0\x02\0\0\0\0\0\0\0\x10\xf0";
+    let encoded = |format| {
+        let mut bytes = std::io::Cursor::new(Vec::new());
+        picture.write_to(&mut bytes, format).unwrap();
+        bytes.into_inner()
+    };
+    for (target, bytes, is_exact) in [
+        ("image/bmp", encoded(ImageFormat::Bmp), true),
+        ("image/x-bmp", encoded(ImageFormat::Bmp), true),
+        ("image/x-MS-bmp", encoded(ImageFormat::Bmp), true),
+        ("image/webp", encoded(ImageFormat::WebP), true),
+        ("image/jpeg", encoded(ImageFormat::Jpeg), false),
+        ("image/gif", encoded(ImageFormat::Gif), false),
+    ] {
+        server.offer(target, &bytes);
+        let png = clipboard.read_image().unwrap().expect(target);
+        let read = image::load_from_memory_with_format(&png, ImageFormat::Png).unwrap();
+        assert_eq!((read.width(), read.height()), (9, 7), "{target}");
+        assert!(!is_exact || read.to_rgb8() == picture.to_rgb8(), "{target}");
+    }
+    server.offer("image/tiff", tiff);
+    let png = clipboard.read_image().unwrap().unwrap();
+    assert_eq!(image::load_from_memory(&png).unwrap().to_luma8().into_raw(), [0x10, 0xf0]);
+    server.offer("image/bmp", b"no picture");
+    let error = clipboard.read_image().unwrap_err();
+    assert!(error.message().contains("image/bmp"), "{error}");
+}
+
+#[test]
 fn an_image_is_read_as_png_and_text_is_not_an_image() {
     let server = Server::start();
     let clipboard = server.clipboard(LONG);

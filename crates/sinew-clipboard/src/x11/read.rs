@@ -37,6 +37,18 @@ pub(super) fn selection(connection: &Connection, target: Atom) -> Result<Option<
     })
 }
 
+/// Returns the formats that the owner of the selection offers; `None` if it does not list them.
+pub(super) fn targets(connection: &Connection) -> Result<Option<Vec<Atom>>> {
+    let Some(list) = selection(connection, connection.atoms.TARGETS)? else { return Ok(None) };
+    // Some owners send the list in the format of its name.
+    if list.kind != u32::from(AtomEnum::ATOM) && list.kind != connection.atoms.TARGETS {
+        return Ok(None);
+    }
+    // The numbers are in the byte order of the connection, which is that of this machine.
+    let (atoms, _) = list.bytes.as_chunks::<4>();
+    Ok(Some(atoms.iter().map(|bytes| Atom::from_ne_bytes(*bytes)).collect()))
+}
+
 enum Failure {
     Large,
     Lost(ConnectionError),
