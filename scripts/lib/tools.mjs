@@ -21,6 +21,8 @@ export const TEST_PROGRAMS = {
   bash: "bash", // oracle of the shell
   Xvfb: "xvfb", // clipboard under a real X server
   xclip: "xclip", // the other end of the clipboard
+  cjpeg: "libjpeg-turbo-progs", // JPEG of every kind, and how libjpeg decodes it
+  djpeg: "libjpeg-turbo-progs",
   strace: "strace", // when a session is forced to the disk, as the kernel sees it
   tmux: "tmux", // keys and OSC 52 through a real multiplexer
   screen: "screen", // another multiplexer, inside of tmux

@@ -12,11 +12,43 @@ pub(crate) fn swaps_sides(orientation: Orientation) -> bool {
 
 /// Returns the orientation in EXIF data, or `NoTransforms` if there is none or the data is invalid. Reads at most
 /// 65,535 entries of the first directory and follows no offset from there, so that a directory that refers to itself is
-/// harmless.
+/// harmless. The number may have any integer type: cameras and programs do not agree on one.
 pub(crate) fn of_exif(exif: &[u8]) -> Orientation {
     // JPEG has a name before the data, and some PNG and WebP writers add it too.
     let exif = exif.strip_prefix(b"Exif\0\0").unwrap_or(exif);
-    Orientation::from_exif_chunk(exif).unwrap_or(Orientation::NoTransforms)
+    orientation_tag(exif).and_then(Orientation::from_exif).unwrap_or(Orientation::NoTransforms)
+}
+
+fn orientation_tag(exif: &[u8]) -> Option<u8> {
+    const ORIENTATION: u16 = 0x112;
+    let is_little = match exif.get(..4)? {
+        b"II*\0" => true,
+        b"MM\0*" => false,
+        _ => return None,
+    };
+    let short = |bytes: &[u8]| -> Option<u16> {
+        let bytes = *bytes.first_chunk::<2>()?;
+        Some(if is_little { u16::from_le_bytes(bytes) } else { u16::from_be_bytes(bytes) })
+    };
+    let long = |bytes: &[u8]| -> Option<u32> {
+        let bytes = *bytes.first_chunk::<4>()?;
+        Some(if is_little { u32::from_le_bytes(bytes) } else { u32::from_be_bytes(bytes) })
+    };
+    let directory = exif.get(usize::try_from(long(&exif[4..])?).ok()?..)?;
+    let (entries, _) = directory.get(2..)?.as_chunks::<12>();
+    for entry in entries.iter().take(short(directory)?.into()) {
+        if short(entry)? == ORIENTATION {
+            let value = &entry[8..];
+            return match short(&entry[2..])? {
+                // Bytes, shorts and longs, with and without a sign.
+                1 | 6 => Some(value[0]),
+                3 | 8 => u8::try_from(short(value)?).ok(),
+                4 | 9 => u8::try_from(long(value)?).ok(),
+                _ => None,
+            };
+        }
+    }
+    None
 }
 
 /// Returns the image with its orientation applied. Runs in linear time.

@@ -1,10 +1,27 @@
-//! GIF: the background of a canvas that the first frame does not cover.
+//! GIF: a screen that is smaller than the first frame, and the background of one that the frame does not cover.
 
+use std::borrow::Cow;
 use std::io::Cursor;
 
 use sinew_base::Result;
 
 use super::error::broken;
+
+/// Returns the file with a screen that contains its first frame. Some programs write a screen of 0 × 0 pixels or that of
+/// an earlier version; viewers show the frame.
+pub(super) fn with_screen_of_frame(bytes: &[u8]) -> Cow<'_, [u8]> {
+    let Ok(mut decoder) = gif::DecodeOptions::new().read_info(Cursor::new(bytes)) else { return bytes.into() };
+    let (width, height) = (decoder.width(), decoder.height());
+    let Ok(Some(frame)) = decoder.next_frame_info() else { return bytes.into() };
+    let size = [(width, frame.left, frame.width), (height, frame.top, frame.height)]
+        .map(|(side, start, length)| side.max(start.saturating_add(length)));
+    if size == [width, height] {
+        return bytes.into();
+    }
+    let mut bytes = bytes.to_vec();
+    bytes[6..10].copy_from_slice(size.map(u16::to_le_bytes).as_flattened());
+    bytes.into()
+}
 
 /// Sets the pixels outside the first frame to the background colour of the file, still fully transparent: a viewer that
 /// ignores opacity shows that colour, where the decoder leaves black. The pixels of the frame are not decoded again.

@@ -6,14 +6,17 @@
 //! |---|---|
 //! | `source` | decoders that read from memory cannot be cancelled |
 //! | `complete` | truncated files are decoded to partial images |
-//! | `scaled_jpeg` | JPEG at a half, a quarter or an eighth of its size |
-//! | `png`, `webp`, `gif`, `bmp` | EXIF after the pixels; a blended first frame; a background; headers and run-length encoding |
+//! | `jpeg`, `scaled_jpeg` | unusual sampling and scans; JPEG at a half, a quarter or an eighth of its size |
+//! | `color` | ICC profiles |
+//! | `png`, `webp`, `gif`, `bmp` | EXIF after the pixels; a blended first frame; screens and backgrounds; headers and run-length encoding |
 //! | `tiff` | palettes, YCbCr, 2 and 4 bits, floats and wide integers in grey, which `image` does not support |
 
 mod bmp;
+mod color;
 mod complete;
 mod error;
 mod gif;
+mod jpeg;
 mod png;
 mod scaled_jpeg;
 mod source;
@@ -30,8 +33,8 @@ use source::Source;
 use crate::{Channels, MAX_BYTES, Orientation, Picture, SourceFormat, limits, orient};
 
 /// Decodes the image in `bytes`: PNG, JPEG, GIF, WebP, BMP or TIFF, recognised by its first bytes. EXIF orientation is
-/// applied; only the first frame or page is read. 16-bit samples keep their upper byte, and gamma values are ignored.
-/// Grey images stay grey, and opaque ones have no alpha channel.
+/// applied, and colours with an ICC profile become sRGB; only the first frame or page is read. 16-bit samples keep their
+/// upper byte, and gamma values are ignored. Grey images stay grey, and opaque ones have no alpha channel.
 ///
 /// Checks `cancel` between stages and, except for JPEG, every 16 KiB of input.
 ///
@@ -56,7 +59,8 @@ pub(crate) fn decode_at_least(bytes: &[u8], head: &Probe, sides: (u32, u32), can
     cancel.check()?;
     if head.format == SourceFormat::Jpeg {
         let stored = if orient::swaps_sides(head.orientation) { (sides.1, sides.0) } else { sides };
-        if let Some(picture) = scaled_jpeg::decode(bytes, (head.width, head.height), stored)? {
+        let is_usual = jpeg::Header::read(bytes).is_some_and(|header| header.is_usual());
+        if is_usual && let Some(picture) = scaled_jpeg::decode(bytes, (head.width, head.height), stored)? {
             cancel.check()?;
             return orient::apply(picture, head.orientation, cancel);
         }
@@ -95,6 +99,14 @@ pub fn probe(bytes: &[u8]) -> Result<Probe> {
         let (width, height, orientation) = tiff::probe(bytes)?;
         return Ok(Probe { format, width, height, orientation });
     }
+    if format == SourceFormat::Jpeg
+        && let Some(header) = jpeg::Header::read(bytes).filter(|header| !header.is_usual())
+    {
+        let (width, height) = header.size();
+        limits::check(width, height, 1)?;
+        let orientation = header.exif.map_or(Orientation::NoTransforms, orient::of_exif);
+        return Ok(Probe { format, width, height, orientation });
+    }
     let never = CancelToken::never();
     let prepared = prepare(format, bytes);
     let mut decoder = open(format, &prepared, &never)?;
@@ -106,30 +118,40 @@ pub fn probe(bytes: &[u8]) -> Result<Probe> {
 /// Decodes a complete image as it is stored.
 fn read(format: SourceFormat, bytes: &[u8], cancel: &CancelToken) -> Result<(Picture, Orientation)> {
     complete::check(format, bytes)?;
+    if format == SourceFormat::Jpeg
+        && let Some(header) = jpeg::Header::read(bytes).filter(|header| !header.is_usual())
+    {
+        let (picture, profile) = jpeg::decode(bytes, &header)?;
+        let orientation = header.exif.map_or(Orientation::NoTransforms, orient::of_exif);
+        return Ok((color::to_srgb(picture, profile.as_deref()), orientation));
+    }
     let prepared = prepare(format, bytes);
     let mut decoder = open(format, &prepared, cancel)?;
     let (width, height) = decoder.dimensions();
-    let color = decoder.color_type();
-    limits::check(width, height, usize::from(color.bytes_per_pixel()).max(least_memory(format)))?;
-    let mut samples = vec![0; limits::check(width, height, color.bytes_per_pixel().into())?];
+    let color_type = decoder.color_type();
+    limits::check(width, height, usize::from(color_type.bytes_per_pixel()).max(least_memory(format)))?;
+    let mut samples = vec![0; limits::check(width, height, color_type.bytes_per_pixel().into())?];
     let orientation = orientation(format, bytes, &mut decoder);
+    // An invalid profile leaves the colours as they are stored.
+    let profile = decoder.icc_profile().ok().flatten();
     decoder.read_image(&mut samples).map_err(|cause| refused(format, &cause, cancel))?;
     match format {
-        SourceFormat::Gif => gif::paint_background(bytes, (width, height), &mut samples)?,
+        SourceFormat::Gif => gif::paint_background(&prepared, (width, height), &mut samples)?,
         SourceFormat::Bmp => bmp::fill_gaps(&prepared, (width, height), &mut samples, cancel)?,
         _ => {}
     }
-    let channels = match color {
+    let channels = match color_type {
         ColorType::L8 | ColorType::L16 => Channels::Gray,
         ColorType::La8 | ColorType::La16 => Channels::GrayAlpha,
         ColorType::Rgb8 | ColorType::Rgb16 => Channels::Rgb,
         ColorType::Rgba8 | ColorType::Rgba16 => Channels::Rgba,
         other => return Err(unsupported(format.name(), format!("the colour type {other:?}"))),
     };
-    if matches!(color, ColorType::L16 | ColorType::La16 | ColorType::Rgb16 | ColorType::Rgba16) {
+    if matches!(color_type, ColorType::L16 | ColorType::La16 | ColorType::Rgb16 | ColorType::Rgba16) {
         keep_upper_bytes(&mut samples);
     }
-    Ok((Picture::new(width, height, channels, samples)?, orientation))
+    let picture = Picture::new(width, height, channels, samples)?;
+    Ok((color::to_srgb(picture, profile.as_deref()), orientation))
 }
 
 /// Returns the minimum number of bytes per pixel that a decoder needs while it works.
@@ -148,6 +170,7 @@ fn prepare(format: SourceFormat, bytes: &[u8]) -> Cow<'_, [u8]> {
     match format {
         SourceFormat::Bmp => bmp::with_known_header(bytes),
         SourceFormat::Webp => webp::without_blending(bytes),
+        SourceFormat::Gif => gif::with_screen_of_frame(bytes),
         _ => Cow::Borrowed(bytes),
     }
 }
@@ -194,6 +217,7 @@ fn stated_size(format: SourceFormat, bytes: &[u8]) -> Option<(u32, u32)> {
 fn orientation(format: SourceFormat, bytes: &[u8], decoder: &mut impl ImageDecoder) -> Orientation {
     let exif = match format {
         SourceFormat::Png => png::exif(bytes).map(Cow::Borrowed),
+        SourceFormat::Jpeg => jpeg::Header::read(bytes).and_then(|header| header.exif).map(Cow::Borrowed),
         _ => decoder.exif_metadata().ok().flatten().map(Cow::Owned),
     };
     exif.as_deref().map(orient::of_exif).unwrap_or(Orientation::NoTransforms)

@@ -2,7 +2,7 @@
 
 use sinew_base::Result;
 
-use super::complete;
+use super::{color, complete};
 use crate::{Channels, MAX_BYTES, Picture, limits};
 
 /// The minimum side of an image that is decoded at a reduced size; smaller ones are fast anyway.
@@ -34,7 +34,8 @@ pub(super) fn decode(bytes: &[u8], (width, height): (u32, u32), wanted: (u32, u3
         Some(jpeg_decoder::PixelFormat::RGB24) => Channels::Rgb,
         _ => return Ok(None),
     };
-    Ok(Some(Picture::new(small_width.into(), small_height.into(), channels, samples)?))
+    let picture = Picture::new(small_width.into(), small_height.into(), channels, samples)?;
+    Ok(Some(color::to_srgb(picture, decoder.icc_profile().as_deref())))
 }
 
 #[cfg(test)]

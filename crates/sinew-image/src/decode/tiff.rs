@@ -11,15 +11,20 @@ use tiff::decoder::{Decoder, DecodingResult, Limits};
 use tiff::tags::Tag;
 use tiff::{ColorType, TiffError};
 
+use super::color;
 use super::error::{broken, unsupported};
 use crate::{Channels, MAX_BYTES, Orientation, Picture, limits};
 
 type Source<'a> = Decoder<Cursor<&'a [u8]>>;
 
 pub(super) fn decode(bytes: &[u8], cancel: &CancelToken) -> Result<(Picture, Orientation)> {
-    let mut decoder = open(bytes)?;
+    let grey = palette_as_grey(bytes);
+    let mut decoder = open(grey.as_deref().unwrap_or(bytes))?;
     let (width, height) = size(&mut decoder)?;
-    let color = decoder.colortype().map_err(refused)?;
+    let color = match (decoder.colortype().map_err(refused)?, &grey) {
+        (ColorType::Gray(bits), Some(_)) => ColorType::Palette(bits),
+        (color, _) => color,
+    };
     let layout = decoder.image_buffer_layout().map_err(refused)?;
     if layout.complete_len > MAX_BYTES {
         return Err(Error::new(
@@ -32,6 +37,7 @@ pub(super) fn decode(bytes: &[u8], cancel: &CancelToken) -> Result<(Picture, Ori
         _ => Vec::new(),
     };
     let orientation = orientation(&mut decoder);
+    let profile = decoder.find_tag(Tag::IccProfile).ok().flatten().and_then(|value| value.into_u8_vec().ok());
     cancel.check()?;
     let mut data = DecodingResult::U8(Vec::new());
     let layout = decoder.read_image_to_buffer(&mut data).map_err(refused)?;
@@ -59,7 +65,45 @@ pub(super) fn decode(bytes: &[u8], cancel: &CancelToken) -> Result<(Picture, Ori
             turn.pixel(&pixel, to, &palette, bits);
         }
     }
-    Ok((Picture::new(width, height, turn.channels(), samples)?, orientation))
+    let picture = Picture::new(width, height, turn.channels(), samples)?;
+    Ok((color::to_srgb(picture, profile.as_deref()), orientation))
+}
+
+/// Returns the file with the indexes of its palette declared as grey values, which the decoder reads; it does not read
+/// palettes. `None` if the first page has no palette. Runs in time linear in the number of tags.
+fn palette_as_grey(bytes: &[u8]) -> Option<Vec<u8>> {
+    const PHOTOMETRIC: u64 = 262;
+    let is_little = match bytes.get(..2)? {
+        b"II" => true,
+        b"MM" => false,
+        _ => return None,
+    };
+    let number = |at: usize, length: usize| -> Option<u64> {
+        let bytes = bytes.get(at..at.checked_add(length)?)?;
+        let add = |sum: u64, byte: &u8| sum << 8 | u64::from(*byte);
+        Some(if is_little { bytes.iter().rev().fold(0, add) } else { bytes.iter().fold(0, add) })
+    };
+    // The sizes of an offset, of the number of tags, and of a tag with its value.
+    let (offset, count, tag) = match number(2, 2)? {
+        42 => (number(4, 4)?, 2, 12),
+        43 => (number(8, 8)?, 8, 20),
+        _ => return None,
+    };
+    let start = usize::try_from(offset).ok()?;
+    let tags = start.checked_add(count)?;
+    for index in 0..usize::try_from(number(start, count)?).ok()? {
+        let at = tags.checked_add(index.checked_mul(tag)?)?;
+        if number(at, 2)? == PHOTOMETRIC {
+            let value = at + tag - if tag == 12 { 4 } else { 8 };
+            if number(value, 2)? != 3 {
+                return None;
+            }
+            let mut grey = bytes.to_vec();
+            grey[value + usize::from(!is_little)] = 1;
+            return Some(grey);
+        }
+    }
+    None
 }
 
 pub(super) fn probe(bytes: &[u8]) -> Result<(u32, u32, Orientation)> {

@@ -1,6 +1,9 @@
 //! Tests that broken, truncated and oversized files yield an error, with little time and memory.
 
-use crate::samples::{self, chunk, encoded, every_format, exif, jpeg_with_exif, never, picture, png};
+use crate::samples::{
+    self, chunk, deflated, encoded, every_format, exif, grey_profile, jpeg_with_exif, never, picture, png,
+    swapped_profile,
+};
 use proptest::prelude::*;
 use sinew_base::{CancelHandle, ErrorCode};
 use sinew_image::{
@@ -191,6 +194,38 @@ proptest! {
             file.truncate(cut.index(file.len()));
         }
         let _ = (decode(&file, &never()), probe(&file));
+    }
+
+    #[test]
+    fn damaged_jpegs_of_unusual_kinds_never_panic(
+        kind in 0..4usize,
+        damage in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..8),
+    ) {
+        use jpeg_encoder::SamplingFactor::{F_1_4, F_2_4, F_4_1, F_4_2};
+        let mut file = Vec::new();
+        let mut encoder = jpeg_encoder::Encoder::new(&mut file, 80);
+        encoder.set_sampling_factor([F_4_1, F_4_2, F_1_4, F_2_4][kind]);
+        encoder.encode(&[200, 100, 50].repeat(40 * 24), 40, 24, jpeg_encoder::ColorType::Rgb).unwrap();
+        for (at, value) in damage {
+            let at = at.index(file.len());
+            file[at] = value;
+        }
+        let _ = (decode(&file, &never()), probe(&file));
+    }
+
+    #[test]
+    fn damaged_profiles_never_panic(
+        is_grey: bool,
+        damage in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..8),
+    ) {
+        let mut profile = if is_grey { grey_profile() } else { swapped_profile() };
+        for (at, value) in damage {
+            let at = at.index(profile.len());
+            profile[at] = value;
+        }
+        let profile = chunk(b"iCCP", &[b"x\0\0", &deflated(&profile)[..]].concat());
+        let (color, row) = if is_grey { (0, &[0, 7][..]) } else { (2, &[0, 7, 8, 9][..]) };
+        decode(&png(1, 1, 8, color, &[profile], row), &never()).unwrap();
     }
 
     #[test]

@@ -81,12 +81,15 @@ fn gif_keeps_palette_colours_and_transparency() {
 }
 
 #[test]
-fn gif_frames_are_clipped_to_the_canvas() {
-    let (canvas_width, canvas_height) = (3u16, 2u16);
-    for (left, top, width, height) in (0..5 * 4 * 5 * 4u16).map(|n| (n % 5, n / 5 % 4, n / 20 % 5 + 1, n / 100 + 1)) {
+fn the_canvas_of_a_gif_contains_its_first_frame() {
+    let numbers = (0..5 * 4 * 5 * 4u16).map(|n| (n % 5, n / 5 % 4, n / 20 % 5 + 1, n / 100 + 1));
+    for ((left, top, width, height), (screen_width, screen_height)) in
+        numbers.flat_map(|frame| [(frame, (3u16, 2u16)), (frame, (0, 0))])
+    {
         let mut file = Vec::new();
         let palette = [9, 9, 9, 255, 0, 0, 0, 255, 0, 0, 0, 255];
-        let mut encoder = gif::Encoder::new(&mut file, canvas_width, canvas_height, &palette).unwrap();
+        let mut encoder = gif::Encoder::new(&mut file, screen_width, screen_height, &palette).unwrap();
+        let (canvas_width, canvas_height) = (screen_width.max(left + width), screen_height.max(top + height));
         let pixel = |x: u16, y: u16| u8::try_from((x + 2 * y) % 4).unwrap();
         let buffer = (0..height).flat_map(|y| (0..width).map(move |x| pixel(x, y))).collect::<Vec<u8>>().into();
         encoder.write_frame(&gif::Frame { left, top, width, height, buffer, ..gif::Frame::default() }).unwrap();
@@ -401,4 +404,186 @@ fn unknown_filter_and_format_ids_are_refused_by_name() {
         assert_eq!(ImageFormat::from_id(id).unwrap() as u32, id);
         assert_eq!(SamplingFilter::from_id(id + 1).unwrap() as u32, id + 1);
     }
+}
+
+#[test]
+fn an_orientation_may_have_any_integer_type() {
+    for (kind, value) in
+        [(1u16, [6, 0, 0, 0]), (3, [6, 0, 0, 0]), (4, [6, 0, 0, 0]), (6, [6, 0, 0, 0]), (9, [6, 0, 0, 0])]
+    {
+        let mut data = exif(6, false);
+        data[12..14].copy_from_slice(&kind.to_le_bytes());
+        data[18..22].copy_from_slice(&value);
+        let file = png(3, 2, 8, 0, &[chunk(b"eXIf", &data)], &[0, 1, 2, 3, 0, 4, 5, 6]);
+        assert_eq!(decode(&file, &never()).unwrap().width(), 2, "type {kind}");
+    }
+}
+
+#[test]
+fn the_first_exif_block_of_a_jpeg_counts() {
+    let plain = encoded(&picture(32, 16, Channels::Rgb), ImageFormat::Jpeg);
+    for (first, second) in [(1, 6), (6, 1), (6, 3)] {
+        let file = jpeg_with_exif(&jpeg_with_exif(&plain, &exif(second, true)), &exif(first, false));
+        assert_eq!(probe(&file).unwrap().orientation, Orientation::from_exif(first as u8).unwrap());
+        assert_eq!(decode(&file, &never()).unwrap().width(), if first == 6 { 16 } else { 32 });
+    }
+}
+
+#[test]
+fn decodes_tiffs_with_a_palette() {
+    for (bits, big) in [1u16, 2, 4, 8].into_iter().flat_map(|bits| [(bits, false), (bits, true)]) {
+        let short = |value: u16| if big { value.to_be_bytes() } else { value.to_le_bytes() };
+        let long = |value: u32| if big { value.to_be_bytes() } else { value.to_le_bytes() };
+        let colors = 1u16 << bits;
+        let map = (0..3 * colors).flat_map(|n| short((n % colors * 7 + n / colors * 40) << 8));
+        // Two pixels with the first and the last colour.
+        let pixels = if bits == 8 { [0, 255] } else { [(0xff >> bits) & (0xff << (8 - 2 * bits) as u8), 0] };
+        let mut file = if big { b"MM\0\x2a".to_vec() } else { b"II\x2a\0".to_vec() };
+        let directory = 8 + 2 + 6 * u32::from(colors);
+        file.extend(long(directory));
+        file.extend(pixels);
+        file.extend(map);
+        let tags = [
+            (256, 3, 1, 2),
+            (257, 3, 1, 1),
+            (258, 3, 1, u32::from(bits)),
+            (259, 3, 1, 1),
+            (262, 3, 1, 3),
+            (273, 4, 1, 8),
+            (277, 3, 1, 1),
+            (279, 4, 1, 2),
+            (320, 3, 3 * u32::from(colors), 10),
+        ];
+        file.extend(short(tags.len() as u16));
+        for (tag, kind, count, value) in tags {
+            file.extend([short(tag), short(kind)].concat());
+            file.extend(long(count));
+            if kind == 3 && count == 1 {
+                file.extend([short(value as u16), [0; 2]].concat());
+            } else {
+                file.extend(long(value));
+            }
+        }
+        file.extend([0; 4]);
+        let color = |index: u16| [(index * 7) as u8, (index * 7 + 40) as u8, (index * 7 + 80) as u8, 255];
+        check(&file, (2, 1), &[color(0), color(colors - 1)]);
+    }
+}
+
+#[test]
+fn colours_with_a_profile_become_srgb() {
+    let near = |picture: &Picture, expect: [u8; 3]| {
+        let found = picture.to_rgba();
+        assert!(found.iter().zip(expect).all(|(a, b)| a.abs_diff(b) <= 6), "{:?} is not {expect:?}", &found[..4]);
+    };
+    let swapped = samples::swapped_profile();
+    let mut packed = b"profile\0\0".to_vec();
+    packed.extend(samples::deflated(&swapped));
+    let chunks = [chunk(b"iCCP", &packed)];
+    near(&decode(&png(1, 1, 8, 2, &chunks, &[0, 200, 100, 50]), &never()).unwrap(), [50, 200, 100]);
+    let clear = decode(&png(1, 1, 8, 6, &chunks, &[0, 200, 100, 50, 7]), &never()).unwrap();
+    near(&clear, [50, 200, 100]);
+    assert_eq!(clear.to_rgba()[3], 7);
+
+    let flat = Picture::new(600, 600, Channels::Rgb, [200, 100, 50].repeat(600 * 600)).unwrap();
+    let jpeg = encoded(&flat, ImageFormat::Jpeg);
+    let segment = [&b"ICC_PROFILE\0\x01\x01"[..], &swapped].concat();
+    let length = (segment.len() as u16 + 2).to_be_bytes();
+    let jpeg = [&jpeg[..2], &[0xff, 0xe2], &length, &segment, &jpeg[2..]].concat();
+    near(&decode(&jpeg, &never()).unwrap(), [50, 200, 100]);
+    // Decoded at a quarter of the size.
+    let options = sinew_image::FitOptions {
+        max_width: 150,
+        max_height: 150,
+        format: Some(ImageFormat::Png),
+        ..Default::default()
+    };
+    let fitted = sinew_image::fit_image(&jpeg, &options, &never()).unwrap();
+    near(&decode(&fitted.data, &never()).unwrap(), [50, 200, 100]);
+
+    let grey = chunk(b"iCCP", &[b"grey\0\0", &samples::deflated(&samples::grey_profile())[..]].concat());
+    near(&decode(&png(1, 1, 8, 0, std::slice::from_ref(&grey), &[0, 128]), &never()).unwrap(), [188; 3]);
+
+    // A profile that is none, or of another kind of colour, changes nothing.
+    check(&png(1, 1, 8, 0, &chunks, &[0, 77]), (1, 1), &[[77, 77, 77, 255]]);
+    let mut broken = b"x\0\0".to_vec();
+    broken.extend(samples::deflated(b"no profile"));
+    check(&png(1, 1, 8, 2, &[chunk(b"iCCP", &broken)], &[0, 1, 2, 3]), (1, 1), &[[1, 2, 3, 255]]);
+}
+
+/// The directory with the files of one run of `cjpeg` and `djpeg`.
+struct Libjpeg(tempfile::TempDir);
+
+impl Libjpeg {
+    fn path(&self, name: &str) -> String {
+        self.0.path().join(name).display().to_string()
+    }
+
+    fn runs(&self, program: &str, arguments: &[&str]) -> bool {
+        let output = std::process::Command::new(program).args(arguments).output();
+        output
+            .unwrap_or_else(|_| panic!("{program} is on PATH; install libjpeg-turbo-progs to run this test"))
+            .status
+            .success()
+    }
+
+    /// Encodes `source` and returns the file and the pixels that libjpeg decodes. `None` if libjpeg does not support the
+    /// combination: not every one fits into a block, and fractions of a pixel are not supported.
+    fn encode(&self, sample: &str, mode: &[&str]) -> Option<(Vec<u8>, Vec<u8>)> {
+        let (file, back, source) = (self.path("file.jpg"), self.path("back"), self.path("source"));
+        let arguments = [&["-quality", "95", "-sample", sample, "-outfile", &file][..], mode, &[&source]].concat();
+        let fits = self.runs("cjpeg", &arguments) && self.runs("djpeg", &["-outfile", &back, &file]);
+        let read = |path| std::fs::read(path).expect("the program has written it");
+        fits.then(|| (read(file), read(back)))
+    }
+}
+
+/// Every combination of sampling factors, of scans and of restarts that libjpeg writes is decoded to the pixels that
+/// libjpeg reads, or rejected. Wrong colours without an error would mislead a model.
+#[test]
+fn decodes_jpegs_as_libjpeg_does() {
+    let libjpeg = Libjpeg(tempfile::tempdir().unwrap());
+    let (width, height) = (75u32, 53u32);
+    let wave = |value: f64| (128.0 + 100.0 * value.sin()) as u8;
+    let pixels = (0..width * height).flat_map(|n| {
+        let (x, y) = (f64::from(n % width), f64::from(n / width));
+        [wave(x / 9.0), wave(y / 7.0), wave((x + y) / 11.0)]
+    });
+    let source = [format!("P6\n{width} {height}\n255\n").into_bytes(), pixels.collect()].concat();
+    std::fs::write(libjpeg.path("source"), source).unwrap();
+    let [each, last, two] = ["each", "last", "two"].map(|name| libjpeg.path(name));
+    for (path, scans) in [(&each, "0;\n1;\n2;\n"), (&last, "1;\n2;\n0;\n"), (&two, "0 1;\n2;\n")] {
+        std::fs::write(path, scans).unwrap();
+    }
+    let modes: [&[&str]; 7] = [
+        &[],
+        &["-progressive"],
+        &["-scans", &each],
+        &["-scans", &last],
+        &["-scans", &two],
+        &["-restart", "1"],
+        &["-arithmetic"],
+    ];
+    let factors = [1, 2, 3, 4].into_iter().flat_map(|across| [1, 2, 3, 4].map(|down| format!("{across}x{down}")));
+    let samples =
+        factors.flat_map(|luma| ["1x1", "2x1", "1x2", "2x2", "3x1", "4x1"].map(|rest| format!("{luma},{rest},{rest}")));
+    let (mut decoded, mut rejected) = (0, Vec::new());
+    for sample in samples {
+        for mode in modes {
+            let Some((file, expect)) = libjpeg.encode(&sample, mode) else { continue };
+            match decode(&file, &never()) {
+                Ok(found) => {
+                    let expect = expect[expect.len() - 3 * 75 * 53..].to_vec();
+                    check_near(&found, &Picture::new(width, height, Channels::Rgb, expect).unwrap(), 3.0);
+                    decoded += 1;
+                }
+                Err(error) => {
+                    assert_eq!(error.code(), sinew_base::ErrorCode::Unsupported, "{sample} {mode:?}: {error}");
+                    rejected.push(format!("{sample} {mode:?}: {error}"));
+                }
+            }
+        }
+    }
+    rejected.retain(|text| !text.contains("arithmetic coding") && !text.contains("in scans of one component"));
+    assert!(decoded > 250 && rejected.is_empty(), "{decoded} decoded, rejected: {rejected:#?}");
 }

@@ -86,27 +86,32 @@ pub(crate) fn chunk(name: &[u8; 4], data: &[u8]) -> Vec<u8> {
     out
 }
 
+/// Returns the bytes as a zlib stream without compression.
+pub(crate) fn deflated(bytes: &[u8]) -> Vec<u8> {
+    let (mut a, mut b) = (1u32, 0u32);
+    for byte in bytes {
+        a = (a + u32::from(*byte)) % 65_521;
+        b = (b + a) % 65_521;
+    }
+    let mut data = vec![0x78, 0x01, 0x01];
+    data.extend((bytes.len() as u16).to_le_bytes());
+    data.extend((!(bytes.len() as u16)).to_le_bytes());
+    data.extend(bytes);
+    data.extend((b << 16 | a).to_be_bytes());
+    data
+}
+
 /// Creates a PNG whose rows are stored without compression.
 pub(crate) fn png(width: u32, height: u32, depth: u8, color: u8, extra: &[Vec<u8>], rows: &[u8]) -> Vec<u8> {
     let mut head = width.to_be_bytes().to_vec();
     head.extend(height.to_be_bytes());
     head.extend([depth, color, 0, 0, 0]);
-    let (mut a, mut b) = (1u32, 0u32);
-    for byte in rows {
-        a = (a + u32::from(*byte)) % 65_521;
-        b = (b + a) % 65_521;
-    }
-    let mut data = vec![0x78, 0x01, 0x01];
-    data.extend((rows.len() as u16).to_le_bytes());
-    data.extend((!(rows.len() as u16)).to_le_bytes());
-    data.extend(rows);
-    data.extend((b << 16 | a).to_be_bytes());
     let mut out = b"\x89PNG\r\n\x1a\n".to_vec();
     out.extend(chunk(b"IHDR", &head));
     for chunk in extra {
         out.extend(chunk);
     }
-    out.extend(chunk(b"IDAT", &data));
+    out.extend(chunk(b"IDAT", &deflated(rows)));
     out.extend(chunk(b"IEND", b""));
     out
 }
@@ -168,4 +173,45 @@ pub(crate) fn every_format() -> Vec<(&'static str, Vec<u8>)> {
         ("bmp", bmp((24, 16), 24, 0, &[], &bitmap)),
         ("tiff", tiff(&[(256, 24), (257, 16), (258, 8), (259, 1), (262, 1), (277, 1)], gray.samples())),
     ]
+}
+
+fn xyz(values: [f64; 3]) -> Vec<u8> {
+    let numbers = values.map(|value| ((value * 65_536.0).round() as i32).to_be_bytes());
+    [b"XYZ \0\0\0\0", numbers.as_flattened()].concat()
+}
+
+/// Creates an ICC profile.
+fn profile(space: &[u8; 4], tags: &[(&[u8; 4], Vec<u8>)]) -> Vec<u8> {
+    let mut header = vec![0; 128];
+    header[8] = 2;
+    header[12..24].copy_from_slice(&[b"mntr", &space[..], b"XYZ "].concat());
+    header[36..40].copy_from_slice(b"acsp");
+    header[68..80].copy_from_slice(&xyz([0.9642, 1.0, 0.8249])[8..]);
+    let mut table = (tags.len() as u32).to_be_bytes().to_vec();
+    let (mut data, start) = (Vec::new(), 128 + 4 + 12 * tags.len());
+    for (name, value) in tags {
+        let place = [(start + data.len()) as u32, value.len() as u32].map(u32::to_be_bytes);
+        table.extend([&name[..], place.as_flattened()].concat());
+        data.extend(value);
+    }
+    let mut profile = [header, table, data].concat();
+    let size = (profile.len() as u32).to_be_bytes();
+    profile[..4].copy_from_slice(&size);
+    profile
+}
+
+/// A profile whose red is the green of sRGB, whose green is its blue, and whose blue is its red.
+pub(crate) fn swapped_profile() -> Vec<u8> {
+    let curve = b"curv\0\0\0\0\0\0\0\x01\x02\x33\0\0".to_vec();
+    let (red, green, blue) = ([0.4361, 0.2225, 0.0139], [0.3851, 0.7169, 0.0971], [0.1431, 0.0606, 0.7139]);
+    let colors =
+        [(b"rXYZ", xyz(green)), (b"gXYZ", xyz(blue)), (b"bXYZ", xyz(red)), (b"wtpt", xyz([0.9642, 1.0, 0.8249]))];
+    let curves = [b"rTRC", b"gTRC", b"bTRC"].map(|name| (name, curve.clone()));
+    profile(b"RGB ", &[&colors[..], &curves].concat())
+}
+
+/// A profile of grey values that are proportional to the light.
+pub(crate) fn grey_profile() -> Vec<u8> {
+    let linear = b"curv\0\0\0\0\0\0\0\x01\x01\0\0\0".to_vec();
+    profile(b"GRAY", &[(b"kTRC", linear), (b"wtpt", xyz([0.9642, 1.0, 0.8249]))])
 }

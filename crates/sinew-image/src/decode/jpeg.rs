@@ -1,0 +1,130 @@
+//! JPEG files that the decoder of `image` does not decode, or decodes to wrong colours without an error: unusual sampling
+//! factors, and components in separate scans. `jpeg-decoder` decodes them, but needs twice the time for the usual ones.
+
+use jpeg_decoder::PixelFormat;
+use sinew_base::Result;
+
+use super::error::{broken, unsupported};
+use crate::{Channels, MAX_BYTES, Picture, limits};
+
+/// The header of a file.
+#[derive(Debug)]
+pub(super) struct Header<'a> {
+    /// The second byte of the frame's marker, which names the kind of coding.
+    coding: u8,
+    size: (u16, u16),
+    /// The horizontal and vertical sampling factors of each component.
+    factors: Vec<(u8, u8)>,
+    /// The number of components in the first scan.
+    in_scan: usize,
+    /// The first EXIF block; later ones belong to other programs' copies of the metadata.
+    pub(super) exif: Option<&'a [u8]>,
+}
+
+impl<'a> Header<'a> {
+    /// Reads the segments up to the first scan. `None` if they are invalid.
+    pub(super) fn read(bytes: &'a [u8]) -> Option<Header<'a>> {
+        let mut header = Header { coding: 0, size: (0, 0), factors: Vec::new(), in_scan: 0, exif: None };
+        let mut rest = bytes.get(2..)?;
+        loop {
+            rest = &rest[memchr::memchr(0xff, rest)?..];
+            let marker = *rest.get(1)?;
+            match marker {
+                0xff => rest = &rest[1..],
+                0x00 | 0x01 | 0xd0..=0xd9 => rest = &rest[2..],
+                _ => {
+                    let length = usize::from(u16::from_be_bytes([*rest.get(2)?, *rest.get(3)?])).max(2);
+                    let segment = rest.get(4..2 + length)?;
+                    rest = &rest[2 + length..];
+                    match marker {
+                        0xc0..=0xc3 | 0xc5..=0xc7 | 0xc9..=0xcb | 0xcd..=0xcf => header.frame(marker, segment)?,
+                        0xe1 if header.exif.is_none() && segment.starts_with(b"Exif\0\0") => {
+                            header.exif = Some(segment);
+                        }
+                        0xda => {
+                            header.in_scan = usize::from(*segment.first()?);
+                            return Some(header);
+                        }
+                        _ => {}
+                    }
+                }
+            }
+        }
+    }
+
+    fn frame(&mut self, marker: u8, segment: &[u8]) -> Option<()> {
+        let &[_depth, h1, h0, w1, w0, count, ref components @ ..] = segment else { return None };
+        self.coding = marker;
+        self.size = (u16::from_be_bytes([w1, w0]), u16::from_be_bytes([h1, h0]));
+        let components = components.as_chunks::<3>().0.get(..count.into())?;
+        self.factors = components.iter().map(|component| (component[1] >> 4, component[1] & 15)).collect();
+        Some(())
+    }
+
+    /// Returns the width and height in pixels.
+    pub(super) fn size(&self) -> (u32, u32) {
+        (self.size.0.into(), self.size.1.into())
+    }
+
+    /// Returns true if the decoder of `image` decodes the file correctly.
+    pub(super) fn is_usual(&self) -> bool {
+        let has_usual_factors = match *self.factors {
+            [_] => true,
+            [first, second, third] => {
+                matches!(first, (1 | 2, 1 | 2)) && [second, third].iter().all(|factors| *factors == (1, 1))
+            }
+            ref factors => factors.len() == 4,
+        };
+        matches!(self.coding, 0xc0..=0xc2) && self.in_scan == self.factors.len() && has_usual_factors
+    }
+
+    /// Checks that `jpeg-decoder` decodes the file correctly. It takes the rows of a scan with one component to be as
+    /// long as those of a scan with all of them, which are padded to the largest factor.
+    fn check(&self) -> Result<()> {
+        if self.coding > 0xc8 {
+            return Err(unsupported("JPEG", "arithmetic coding"));
+        }
+        let has_single_scans = self.coding == 0xc2 || self.in_scan < self.factors.len();
+        let most = self.factors.iter().fold((1, 1), |most, factors| (most.0.max(factors.0), most.1.max(factors.1)));
+        let is_padded = |side: u16, factor: u8, most: u8| {
+            let (side, factor, most) = (u32::from(side), u32::from(factor), u32::from(most));
+            factor < most && side.div_ceil(8 * most) * factor != (side * factor).div_ceil(most).div_ceil(8)
+        };
+        for (across, down) in &self.factors {
+            if *across == 0 || *down == 0 {
+                return Err(broken("JPEG", "a sampling factor is 0"));
+            }
+            if has_single_scans && (is_padded(self.size.0, *across, most.0) || is_padded(self.size.1, *down, most.1)) {
+                let (most_across, most_down) = most;
+                let feature =
+                    format!("sampling {across}×{down} beside {most_across}×{most_down} in scans of one component");
+                return Err(unsupported("JPEG", feature));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Decodes an unusual file as it is stored. Returns the colour profile too.
+pub(super) fn decode(bytes: &[u8], header: &Header<'_>) -> Result<(Picture, Option<Vec<u8>>)> {
+    let (width, height) = header.size();
+    limits::check(width, height, 3)?;
+    header.check()?;
+    let mut decoder = jpeg_decoder::Decoder::new(bytes);
+    decoder.set_max_decoding_buffer_size(MAX_BYTES);
+    let samples = decoder.decode().map_err(|cause| match cause {
+        jpeg_decoder::Error::Unsupported(feature) => unsupported("JPEG", format!("{feature:?}")),
+        cause => broken("JPEG", cause),
+    })?;
+    let (channels, samples) = match decoder.info().map(|info| info.pixel_format) {
+        Some(PixelFormat::L8) => (Channels::Gray, samples),
+        Some(PixelFormat::RGB24) => (Channels::Rgb, samples),
+        // Two bytes in the order of this machine.
+        Some(PixelFormat::L16) => {
+            let upper = |pair: &[u8; 2]| (u16::from_ne_bytes(*pair) >> 8) as u8;
+            (Channels::Gray, samples.as_chunks::<2>().0.iter().map(upper).collect())
+        }
+        format => return Err(unsupported("JPEG", format!("the colour type {format:?}"))),
+    };
+    Ok((Picture::new(width, height, channels, samples)?, decoder.icc_profile()))
+}
