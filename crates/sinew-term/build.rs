@@ -99,6 +99,8 @@ fn main() {
     let _ = writeln!(text, "pub(crate) static INDEX: [u8; {}] = {index:?};", index.len());
     let _ = writeln!(text, "pub(crate) static PAGES: [[u8; 256]; {}] = {pages:?};", pages.len());
     let _ = writeln!(text, "pub(crate) static AMBIGUOUS: &[(char, char)] = &{:?};", ambiguous());
+    let _ = writeln!(text, "pub(crate) static NO_LINE_START: &[(u32, u32)] = &{:?};", ranges(may_not_start_a_line));
+    let _ = writeln!(text, "pub(crate) static NO_LINE_END: &[(u32, u32)] = &{:?};", ranges(may_not_end_a_line));
     let out = env::var_os("OUT_DIR").expect("cargo names the output folder");
     fs::write(Path::new(&out).join("table.rs"), text).expect("the output folder is writable");
 }
@@ -110,6 +112,53 @@ fn ambiguous() -> Vec<(char, char)> {
         match ranges.last_mut() {
             Some((_, last)) if *last as u32 + 1 == c as u32 => *last = c,
             _ => ranges.push((c, c)),
+        }
+    }
+    ranges
+}
+
+/// Returns true for closing marks and what follows its character without a break (UAX #14, rules 11 to 13, 15, 16, 19,
+/// 21, 22 and 25).
+fn may_not_start_a_line(code: u32) -> bool {
+    use unicode_linebreak::BreakClass::{
+        CloseParenthesis, ClosePunctuation, ConditionalJapaneseStarter, Exclamation, InfixSeparator, Inseparable,
+        NonBreakingGlue, NonStarter, Postfix, Quotation, Symbol, WordJoiner,
+    };
+    match unicode_linebreak::break_property(code) {
+        ClosePunctuation
+        | CloseParenthesis
+        | ConditionalJapaneseStarter
+        | Exclamation
+        | InfixSeparator
+        | Inseparable
+        | NonBreakingGlue
+        | NonStarter
+        | Postfix
+        | Symbol
+        | WordJoiner => true,
+        // Final quotation marks; their class does not tell them from initial ones.
+        Quotation => matches!(code, 0x22 | 0x27 | 0xBB | 0x2019 | 0x201D | 0x203A),
+        _ => false,
+    }
+}
+
+/// Returns true for opening marks and what precedes its character without a break (rules 11, 12, 14, 19 and 25).
+fn may_not_end_a_line(code: u32) -> bool {
+    use unicode_linebreak::BreakClass::{NonBreakingGlue, OpenPunctuation, Prefix, Quotation, WordJoiner};
+    match unicode_linebreak::break_property(code) {
+        OpenPunctuation | NonBreakingGlue | Prefix | WordJoiner => true,
+        Quotation => matches!(code, 0xAB | 0x2018 | 0x201A | 0x201C | 0x201E | 0x2039),
+        _ => false,
+    }
+}
+
+/// Returns the ranges of the characters that fulfil a condition.
+fn ranges(fulfils: fn(u32) -> bool) -> Vec<(u32, u32)> {
+    let mut ranges: Vec<(u32, u32)> = Vec::new();
+    for code in (0..=0x10_FFFF).filter(|code| fulfils(*code)) {
+        match ranges.last_mut() {
+            Some((_, last)) if *last + 1 == code => *last = code,
+            _ => ranges.push((code, code)),
         }
     }
     ranges

@@ -117,6 +117,8 @@ impl Picture {
         let cancel = abort::cancel(abort, timeout_ms);
         let picture = Arc::clone(&self.picture);
         let work = move || {
+            // Not every terminal reads profiles.
+            let picture = picture.to_srgb();
             let png = || picture.encode(ImageFormat::Png, 100, &cancel);
             let cells = Cells { columns, rows };
             match &*protocol {

@@ -73,8 +73,9 @@ pub fn wrap_text_with_ansi(
     #[napi(ts_arg_type = "string")] text: Text,
     width: u32,
     tab_width: u32,
+    cjk_rules: bool,
 ) -> Result<Utf16String> {
-    text.read(|text| utf16::wrap(text, width as usize, tab_width as usize).into())
+    text.read(|text| utf16::wrap(text, width as usize, tab_width as usize, cjk_rules).into())
 }
 
 #[napi(catch_unwind, ts_return_type = "string | null")]

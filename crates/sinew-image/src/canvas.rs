@@ -25,7 +25,9 @@ impl Picture {
             let from = left as usize * pixel;
             samples.extend_from_slice(&line[from..from + part]);
         }
-        Picture::new(width, height, self.channels(), samples)
+        let mut part = Picture::new(width, height, self.channels(), samples)?;
+        part.profile = self.profile.clone();
+        Ok(part)
     }
 
     /// Returns the image on a canvas of `width × height` pixels of one colour (red, green, blue, opacity), `left`
@@ -49,6 +51,9 @@ impl Picture {
                 self.width(),
                 self.height()
             )));
+        }
+        if self.profile.is_some() {
+            return self.to_srgb().extend((left, top), (width, height), colour, cancel);
         }
         let channels = self.channels().with(colour);
         let pixel = channels.count();

@@ -24,9 +24,9 @@ impl Picture {
         }
         let bytes = match format {
             ImageFormat::Png => png(self, cancel)?,
-            ImageFormat::Jpeg => jpeg(self, quality)?,
-            ImageFormat::Webp => webp(self)?,
-            ImageFormat::Gif => gif(self, cancel)?,
+            ImageFormat::Jpeg => jpeg(&self.to_srgb(), quality)?,
+            ImageFormat::Webp => webp(&self.to_srgb())?,
+            ImageFormat::Gif => gif(&self.to_srgb(), cancel)?,
         };
         cancel.check()?;
         Ok(bytes)
@@ -39,7 +39,9 @@ fn failed(format: &str, cause: impl std::fmt::Display) -> Error {
 
 fn png(picture: &Picture, cancel: &CancelToken) -> Result<Vec<u8>> {
     let mut out = Vec::new();
-    let mut encoder = png::Encoder::new(&mut out, picture.width(), picture.height());
+    let mut info = png::Info::with_size(picture.width(), picture.height());
+    info.icc_profile = picture.profile.as_deref().map(Into::into);
+    let mut encoder = png::Encoder::with_info(&mut out, info).map_err(|cause| failed("PNG", cause))?;
     encoder.set_color(match picture.channels() {
         Channels::Gray => png::ColorType::Grayscale,
         Channels::GrayAlpha => png::ColorType::GrayscaleAlpha,

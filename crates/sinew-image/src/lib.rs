@@ -31,6 +31,7 @@
 //! partial image, because a model would interpret the missing part as grey.
 
 mod canvas;
+mod color;
 mod decode;
 mod encode;
 mod fit;

@@ -107,5 +107,7 @@ fn turn<const N: usize>(picture: &Picture, orientation: Orientation, cancel: &Ca
     } else {
         (picture.width(), picture.height())
     };
-    Picture::new(width, height, picture.channels(), samples)
+    let mut turned = Picture::new(width, height, picture.channels(), samples)?;
+    turned.profile = picture.profile.clone();
+    Ok(turned)
 }

@@ -1,6 +1,7 @@
 //! The decoded image: eight bits per sample, rows without padding, immutable.
 
 use std::fmt;
+use std::sync::Arc;
 
 /// The samples of a pixel, in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -34,13 +35,17 @@ impl Channels {
     }
 }
 
-/// A decoded image. Immutable: every operation returns a new one.
+/// A decoded image. Immutable: every operation returns a new one. The colours are those of the file, with its ICC
+/// profile if it has one: resizing, extending and encoding as another format than PNG convert them to sRGB, and PNG keeps
+/// the profile.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Picture {
     width: u32,
     height: u32,
     channels: Channels,
-    samples: Vec<u8>,
+    pub(crate) samples: Vec<u8>,
+    /// The ICC profile of the samples; `None` for sRGB.
+    pub(crate) profile: Option<Arc<[u8]>>,
 }
 
 impl Picture {
@@ -59,7 +64,7 @@ impl Picture {
                 samples.len()
             )));
         }
-        Ok(Picture { width, height, channels, samples })
+        Ok(Picture { width, height, channels, samples, profile: None })
     }
 
     /// Returns the width in pixels.
@@ -80,7 +85,8 @@ impl Picture {
         self.channels
     }
 
-    /// Returns the samples, row by row from the top, without padding.
+    /// Returns the samples, row by row from the top, without padding, in the colours of the file:
+    /// [`Picture::to_srgb`] converts them.
     #[must_use]
     pub fn samples(&self) -> &[u8] {
         &self.samples
@@ -119,7 +125,8 @@ impl Picture {
                 expand(&self.samples, |&[r, g, b, a]: &[u8; 4]| [on_white(r, a), on_white(g, a), on_white(b, a)]),
             ),
         };
-        std::borrow::Cow::Owned(Picture { width: self.width, height: self.height, channels, samples })
+        let profile = self.profile.clone();
+        std::borrow::Cow::Owned(Picture { width: self.width, height: self.height, channels, samples, profile })
     }
 }
 

@@ -66,6 +66,9 @@ impl Picture {
         if (width, height) == (self.width(), self.height()) {
             return Ok(self.clone());
         }
+        if self.profile.is_some() {
+            return self.to_srgb().resize(width, height, filter, cancel);
+        }
         // One call per pixel type: a choice at run time would link the kernels of all thirteen types, and each type
         // adds half a megabyte.
         let samples = match self.channels() {

@@ -4,7 +4,7 @@
 //! use sinew_term::{Ellipsis, TAB_WIDTH, matches_key, parse_key, truncate, visible_width, wrap};
 //!
 //! assert_eq!(visible_width("\x1b[31m日本\x1b[0m", TAB_WIDTH), 4);
-//! assert_eq!(wrap("one two three", 8, TAB_WIDTH), ["one two", "three"]);
+//! assert_eq!(wrap("one two three", 8, TAB_WIDTH, true), ["one two", "three"]);
 //! assert_eq!(truncate("a long title", 7, Ellipsis::Unicode, false, TAB_WIDTH), "a long…");
 //! assert_eq!(parse_key("\x1b[1;5A", false).map(|key| key.to_string()).as_deref(), Some("ctrl+up"));
 //! assert!(matches_key("\x03", "ctrl+c", false));
@@ -53,8 +53,11 @@ pub fn visible_width(text: &str, tab_width: usize) -> usize {
 /// Each line starts with the SGR state and link in effect at its start, and ends underline, strikethrough, overline and
 /// link at its end. Spaces at a break are dropped, but an indent is kept: a word that does not fit next to it is
 /// broken. `\n` and `\r\n` split lines; there is always at least one line.
-pub fn wrap(text: &str, width: usize, tab_width: usize) -> Vec<String> {
-    let lines = string(text::wrap::wrap(text.as_bytes(), width, tab_width));
+///
+/// With `cjk_rules`, a word with wide characters is not broken before a closing mark (`。`, `」`, `ー`) or after an opening
+/// one (`「`), as UAX #14 demands, if another place is on the line.
+pub fn wrap(text: &str, width: usize, tab_width: usize, cjk_rules: bool) -> Vec<String> {
+    let lines = string(text::wrap::wrap(text.as_bytes(), width, tab_width, cjk_rules));
     lines.split('\n').map(str::to_string).collect()
 }
 

@@ -9,8 +9,8 @@ pub fn visible_width(text: &[u16], tab_width: usize) -> usize {
 }
 
 /// Does the same as [`crate::wrap`]; the lines are separated by line feeds, which do not occur inside lines.
-pub fn wrap(text: &[u16], width: usize, tab_width: usize) -> Vec<u16> {
-    lines::wrap(text, width, tab_width)
+pub fn wrap(text: &[u16], width: usize, tab_width: usize, cjk_rules: bool) -> Vec<u16> {
+    lines::wrap(text, width, tab_width, cjk_rules)
 }
 
 /// Does the same as [`crate::truncate`]; `None` if the text is unchanged.

@@ -96,7 +96,7 @@
 //! use sinew::term::{Ellipsis, matches_key, parse_key, truncate, visible_width, wrap};
 //!
 //! assert_eq!(visible_width("\x1b[1m日本\x1b[0m 👩‍🚀", 3), 7);
-//! assert_eq!(wrap("one two three", 8, 3), ["one two", "three"]);
+//! assert_eq!(wrap("one two three", 8, 3, true), ["one two", "three"]);
 //! assert_eq!(visible_width(&truncate("a long line", 6, Ellipsis::Unicode, false, 3), 3), 6);
 //!
 //! assert_eq!(parse_key("\x1b[1;5A", false).map(|key| key.to_string()).as_deref(), Some("ctrl+up"));

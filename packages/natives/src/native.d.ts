@@ -1144,4 +1144,4 @@ export declare function unifiedDiff(before: string, after: string, options: Unif
 export declare function visibleWidth(text: string, tabWidth: number): number
 
 /** Returns the lines, joined by line feeds: one string is passed faster than many. */
-export declare function wrapTextWithAnsi(text: string, width: number, tabWidth: number): string
+export declare function wrapTextWithAnsi(text: string, width: number, tabWidth: number, cjkRules: boolean): string

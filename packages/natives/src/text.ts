@@ -6,7 +6,7 @@
  * @module
  */
 import { native } from "./loader.js";
-import { count, rangeError, text as string } from "./options.js";
+import { count, rangeError, text as string, typeError } from "./options.js";
 
 /** The default number of cells of a tab. */
 const TAB_WIDTH = 3;
@@ -137,6 +137,8 @@ export function countAmbiguous(text: string): number {
  *
  * @param width - Cells of a line; 0 is read as 1.
  * @param tabWidth - Cells of a tab. Default 3.
+ * @param cjkRules - A word with wide characters is not broken before a closing mark (`。`, `」`, `ー`) or after an opening one (`「`), as
+ *   UAX #14 demands, if another place is on the line. Default true.
  * @returns At least one line.
  * @throws TypeError for an argument of the wrong type, RangeError for a negative or fractional number.
  * @example
@@ -145,13 +147,14 @@ export function countAmbiguous(text: string): number {
  * wrapTextWithAnsi("\x1b[4mone two\x1b[24m", 3); // ["\x1b[4mone\x1b[24m", "\x1b[4mtwo\x1b[24m"]
  * ```
  */
-export function wrapTextWithAnsi(text: string, width: number, tabWidth?: number): string[] {
+export function wrapTextWithAnsi(text: string, width: number, tabWidth?: number, cjkRules = true): string[] {
   if (typeof text !== "string") string("wrapTextWithAnsi: text", text);
   const columns = cells("wrapTextWithAnsi: width", width);
   const tabs = tab("wrapTextWithAnsi", tabWidth);
+  if (typeof cjkRules !== "boolean") throw typeError("wrapTextWithAnsi: cjkRules", "a boolean", cjkRules);
   const length = text.length;
   if (length <= columns && length <= SHORT && isPlain(text, length)) return [text];
-  return native.wrapTextWithAnsi(text, columns, tabs).split("\n");
+  return native.wrapTextWithAnsi(text, columns, tabs, cjkRules).split("\n");
 }
 
 /**

@@ -44,7 +44,7 @@ test("what is answered without the addon is what the addon answers", () => {
     const strict = (a & 1) === 0;
     const at = JSON.stringify([text, a, b, c]);
     assert.equal(visibleWidth(text), native.visibleWidth(text, 3), at);
-    assert.deepEqual(wrapTextWithAnsi(text, a), native.wrapTextWithAnsi(text, a, 3).split("\n"), at);
+    assert.deepEqual(wrapTextWithAnsi(text, a), native.wrapTextWithAnsi(text, a, 3, true).split("\n"), at);
     for (const ellipsis of [0, 1, 2]) {
       assert.equal(truncateToWidth(text, a, ellipsis, strict), native.truncateToWidth(text, a, ellipsis, strict, 3) ?? text, at);
     }
@@ -57,6 +57,9 @@ test("what is answered without the addon is what the addon answers", () => {
 });
 
 test("each function does its work", () => {
+  assert.deepEqual(wrapTextWithAnsi("漢字、漢字", 4), ["漢", "字、", "漢字"]);
+  assert.deepEqual(wrapTextWithAnsi("漢字、漢字", 4, 3, false), ["漢字", "、漢", "字"]);
+  assert.throws(() => wrapTextWithAnsi("a", 4, 3, 1), { name: "TypeError", message: /cjkRules/ });
   assert.equal(visibleWidth("\x1b[1m界\x1b[0m!"), 3);
   assert.equal(visibleWidth("a\tb", 8), 10);
   assert.equal(countAmbiguous("\x1b[1m±\x1b[0m…日本"), 2);

@@ -105,8 +105,8 @@ impl<'a> Header<'a> {
     }
 }
 
-/// Decodes an unusual file as it is stored. Returns the colour profile too.
-pub(super) fn decode(bytes: &[u8], header: &Header<'_>) -> Result<(Picture, Option<Vec<u8>>)> {
+/// Decodes an unusual file as it is stored.
+pub(super) fn decode(bytes: &[u8], header: &Header<'_>) -> Result<Picture> {
     let (width, height) = header.size();
     limits::check(width, height, 3)?;
     header.check()?;
@@ -126,5 +126,5 @@ pub(super) fn decode(bytes: &[u8], header: &Header<'_>) -> Result<(Picture, Opti
         }
         format => return Err(unsupported("JPEG", format!("the colour type {format:?}"))),
     };
-    Ok((Picture::new(width, height, channels, samples)?, decoder.icc_profile()))
+    Ok(Picture::new(width, height, channels, samples)?.with_profile(decoder.icc_profile()))
 }

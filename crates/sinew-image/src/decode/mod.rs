@@ -7,12 +7,10 @@
 //! | `source` | decoders that read from memory cannot be cancelled |
 //! | `complete` | truncated files are decoded to partial images |
 //! | `jpeg`, `scaled_jpeg` | unusual sampling and scans; JPEG at a half, a quarter or an eighth of its size |
-//! | `color` | ICC profiles |
 //! | `png`, `webp`, `gif`, `bmp` | EXIF after the pixels; a blended first frame; screens and backgrounds; headers and run-length encoding |
 //! | `tiff` | palettes, YCbCr, 2 and 4 bits, floats and wide integers in grey, which `image` does not support |
 
 mod bmp;
-mod color;
 mod complete;
 mod error;
 mod gif;
@@ -33,7 +31,7 @@ use source::Source;
 use crate::{Channels, MAX_BYTES, Orientation, Picture, SourceFormat, limits, orient};
 
 /// Decodes the image in `bytes`: PNG, JPEG, GIF, WebP, BMP or TIFF, recognised by its first bytes. EXIF orientation is
-/// applied, and colours with an ICC profile become sRGB; only the first frame or page is read. 16-bit samples keep their
+/// applied, and an ICC profile is kept; only the first frame or page is read. 16-bit samples keep their
 /// upper byte, and gamma values are ignored. Grey images stay grey, and opaque ones have no alpha channel.
 ///
 /// Checks `cancel` between stages and, except for JPEG, every 16 KiB of input.
@@ -121,9 +119,8 @@ fn read(format: SourceFormat, bytes: &[u8], cancel: &CancelToken) -> Result<(Pic
     if format == SourceFormat::Jpeg
         && let Some(header) = jpeg::Header::read(bytes).filter(|header| !header.is_usual())
     {
-        let (picture, profile) = jpeg::decode(bytes, &header)?;
         let orientation = header.exif.map_or(Orientation::NoTransforms, orient::of_exif);
-        return Ok((color::to_srgb(picture, profile.as_deref()), orientation));
+        return Ok((jpeg::decode(bytes, &header)?, orientation));
     }
     let prepared = prepare(format, bytes);
     let mut decoder = open(format, &prepared, cancel)?;
@@ -151,7 +148,7 @@ fn read(format: SourceFormat, bytes: &[u8], cancel: &CancelToken) -> Result<(Pic
         keep_upper_bytes(&mut samples);
     }
     let picture = Picture::new(width, height, channels, samples)?;
-    Ok((color::to_srgb(picture, profile.as_deref()), orientation))
+    Ok((picture.with_profile(profile), orientation))
 }
 
 /// Returns the minimum number of bytes per pixel that a decoder needs while it works.

@@ -2,7 +2,7 @@
 
 use sinew_base::Result;
 
-use super::{color, complete};
+use super::complete;
 use crate::{Channels, MAX_BYTES, Picture, limits};
 
 /// The minimum side of an image that is decoded at a reduced size; smaller ones are fast anyway.
@@ -35,7 +35,7 @@ pub(super) fn decode(bytes: &[u8], (width, height): (u32, u32), wanted: (u32, u3
         _ => return Ok(None),
     };
     let picture = Picture::new(small_width.into(), small_height.into(), channels, samples)?;
-    Ok(Some(color::to_srgb(picture, decoder.icc_profile().as_deref())))
+    Ok(Some(picture.with_profile(decoder.icc_profile())))
 }
 
 #[cfg(test)]

@@ -11,7 +11,6 @@ use tiff::decoder::{Decoder, DecodingResult, Limits};
 use tiff::tags::Tag;
 use tiff::{ColorType, TiffError};
 
-use super::color;
 use super::error::{broken, unsupported};
 use crate::{Channels, MAX_BYTES, Orientation, Picture, limits};
 
@@ -66,7 +65,7 @@ pub(super) fn decode(bytes: &[u8], cancel: &CancelToken) -> Result<(Picture, Ori
         }
     }
     let picture = Picture::new(width, height, turn.channels(), samples)?;
-    Ok((color::to_srgb(picture, profile.as_deref()), orientation))
+    Ok((picture.with_profile(profile), orientation))
 }
 
 /// Returns the file with the indexes of its palette declared as grey values, which the decoder reads; it does not read

@@ -14,7 +14,7 @@ const COLORS: usize = 256;
 /// # Errors
 /// Returns an error if the call is cancelled.
 pub fn sixel(picture: &Picture, cancel: &CancelToken) -> Result<String> {
-    let pixels = picture.to_rgba();
+    let pixels = picture.to_srgb().to_rgba();
     let (width, height) = (picture.width() as usize, picture.height() as usize);
     let (palette, indices) = index(&pixels, width, cancel)?;
     // P2=1: skipped pixels are not changed.

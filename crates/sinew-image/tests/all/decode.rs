@@ -471,9 +471,9 @@ fn decodes_tiffs_with_a_palette() {
 }
 
 #[test]
-fn colours_with_a_profile_become_srgb() {
+fn colours_with_a_profile_become_srgb_where_they_are_changed() {
     let near = |picture: &Picture, expect: [u8; 3]| {
-        let found = picture.to_rgba();
+        let found = picture.to_srgb().to_rgba();
         assert!(found.iter().zip(expect).all(|(a, b)| a.abs_diff(b) <= 6), "{:?} is not {expect:?}", &found[..4]);
     };
     let swapped = samples::swapped_profile();
@@ -481,6 +481,20 @@ fn colours_with_a_profile_become_srgb() {
     packed.extend(samples::deflated(&swapped));
     let chunks = [chunk(b"iCCP", &packed)];
     near(&decode(&png(1, 1, 8, 2, &chunks, &[0, 200, 100, 50]), &never()).unwrap(), [50, 200, 100]);
+    let kept = decode(&png(1, 1, 8, 2, &chunks, &[0, 200, 100, 50]), &never()).unwrap();
+    assert_eq!(kept.samples(), [200, 100, 50]);
+    // PNG keeps the profile, other formats and sizes are sRGB.
+    near(&decode(&encoded(&kept, ImageFormat::Png), &never()).unwrap(), [50, 200, 100]);
+    assert_eq!(decode(&encoded(&kept, ImageFormat::Png), &never()).unwrap().samples(), [200, 100, 50]);
+    let webp = decode(&encoded(&kept, ImageFormat::Webp), &never()).unwrap();
+    assert_eq!(webp.to_srgb().samples(), webp.samples());
+    near(&webp, [50, 200, 100]);
+    let large = kept.resize(3, 3, SamplingFilter::Nearest, &never()).unwrap();
+    assert_eq!(large.to_srgb().samples(), large.samples());
+    near(&large, [50, 200, 100]);
+    near(&kept.extend((0, 0), (1, 1), [9; 4], &never()).unwrap(), [50, 200, 100]);
+    near(&kept.crop(0, 0, 1, 1).unwrap(), [50, 200, 100]);
+    near(&kept.orient(Orientation::Rotate90, &never()).unwrap(), [50, 200, 100]);
     let clear = decode(&png(1, 1, 8, 6, &chunks, &[0, 200, 100, 50, 7]), &never()).unwrap();
     near(&clear, [50, 200, 100]);
     assert_eq!(clear.to_rgba()[3], 7);

@@ -15,6 +15,8 @@ pub(crate) trait Unit: Copy + Eq + Sized + 'static {
     /// Returns the property byte of the character at `at`, and its length in units. `at` must be the start of a
     /// character in `text`.
     fn props(text: &[Self], at: usize) -> (u8, usize);
+    /// Returns the character at `at`, which must be its start. A lone surrogate is returned as it is.
+    fn character(text: &[Self], at: usize) -> u32;
     /// Returns the C1 control (U+0080–U+009F) at `at`, and its length in units; `None` for other characters.
     fn c1(text: &[Self], at: usize) -> Option<(u32, usize)>;
 }
@@ -48,6 +50,16 @@ impl Unit for u16 {
         let unit = text[at];
         let props = narrow(unit);
         if props >> 2 == SURROGATE { pair(text, at) } else { (props, 1) }
+    }
+
+    fn character(text: &[Self], at: usize) -> u32 {
+        let high = u32::from(text[at]);
+        match text.get(at + 1) {
+            Some(&low @ 0xDC00..=0xDFFF) if (0xD800..0xDC00).contains(&high) => {
+                0x1_0000 + ((high - 0xD800) << 10) + (u32::from(low) - 0xDC00)
+            }
+            _ => high,
+        }
     }
 
     #[inline(always)]
@@ -88,6 +100,17 @@ impl Unit for u8 {
         if first < 0x80 { (narrow(u16::from(first)), 1) } else { long(text, at) }
     }
 
+    fn character(text: &[Self], at: usize) -> u32 {
+        let first = u32::from(text[at]);
+        let tail = |offset: usize| u32::from(text.get(at + offset).copied().unwrap_or(0) & 0x3F);
+        match first {
+            0..=0x7F => first,
+            0x80..=0xDF => (first & 0x1F) << 6 | tail(1),
+            0xE0..=0xEF => (first & 0x0F) << 12 | tail(1) << 6 | tail(2),
+            _ => (first & 0x07) << 18 | tail(1) << 12 | tail(2) << 6 | tail(3),
+        }
+    }
+
     #[inline(always)]
     fn c1(text: &[Self], at: usize) -> Option<(u32, usize)> {
         match (text[at], text.get(at + 1)) {
@@ -99,13 +122,22 @@ impl Unit for u8 {
 
 /// Returns the property byte of a character of two to four bytes.
 fn long(text: &[u8], at: usize) -> (u8, usize) {
-    let tail = |offset: usize| u32::from(text.get(at + offset).copied().unwrap_or(0) & 0x3F);
-    let first = u32::from(text[at]);
-    match first {
-        0xC2..=0xDF => (wide((first & 0x1F) << 6 | tail(1)), 2),
-        0xE0..=0xEF => (wide((first & 0x0F) << 12 | tail(1) << 6 | tail(2)), 3),
-        _ => (wide((first & 0x07) << 18 | tail(1) << 12 | tail(2) << 6 | tail(3)), 4),
-    }
+    let length = match text[at] {
+        0xC2..=0xDF => 2,
+        0xE0..=0xEF => 3,
+        _ => 4,
+    };
+    (wide(u8::character(text, at)), length)
+}
+
+/// Returns true if a line may end between two characters of a word, one of them wide: not before a closing mark, and not
+/// after an opening one (UAX #14).
+pub(crate) fn may_break_between(before: u32, after: u32) -> bool {
+    let is_in = |ranges: &[(u32, u32)], code: u32| {
+        let next = ranges.partition_point(|(_, last)| *last < code);
+        ranges.get(next).is_some_and(|(first, _)| *first <= code)
+    };
+    !is_in(NO_LINE_END, before) && !is_in(NO_LINE_START, after)
 }
 
 /// Returns the number of printable ASCII units (U+0020 to U+007E) from `at` on.

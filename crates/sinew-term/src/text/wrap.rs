@@ -5,7 +5,7 @@
 
 use super::escape::Kind;
 use super::style::Style;
-use super::unit::{Unit, printable_run};
+use super::unit::{Unit, may_break_between, printable_run};
 use super::walk::{Item, apply_inner, is_printable, item};
 
 /// The size limit of reopened sequences relative to the text, plus [`REOPEN_FLOOR`] units: a link of 4 kB around a
@@ -14,11 +14,16 @@ const REOPEN_FACTOR: usize = 16;
 const REOPEN_FLOOR: usize = 65_536;
 
 /// Wraps `text` at words into lines of at most `width` cells (0 means 1). The lines are separated by line feeds, which
-/// do not occur inside lines, because only a line end contains one.
-pub(crate) fn wrap<U: Unit>(text: &[U], width: usize, tab: usize) -> Vec<U> {
+/// do not occur inside lines, because only a line end contains one. With `cjk_rules`, no line of a broken word starts with
+/// a closing mark or ends with an opening one next to a wide character, if another place is on the line.
+pub(crate) fn wrap<U: Unit>(text: &[U], width: usize, tab: usize, cjk_rules: bool) -> Vec<U> {
     let mut wrapper = Wrapper {
         text,
         width: width.max(1),
+        cjk_rules,
+        last: None,
+        place: None,
+        place_style: Style::PLAIN,
         tab,
         out: Vec::with_capacity(text.len() + text.len() / 8),
         style: Style::PLAIN,
@@ -52,6 +57,12 @@ struct Gap {
 struct Wrapper<'a, U> {
     text: &'a [U],
     width: usize,
+    cjk_rules: bool,
+    /// The previous character of the word, and true if it is wide.
+    last: Option<(u32, bool)>,
+    /// The last place at which the word may be broken: its output index and column. Only next to wide characters.
+    place: Option<(usize, usize)>,
+    place_style: Style,
     tab: usize,
     out: Vec<U>,
     style: Style,
@@ -86,6 +97,8 @@ impl<U: Unit> Wrapper<'_, U> {
             let run = word_run(self.text, at, self.width.saturating_sub(self.col));
             if run > 0 {
                 self.begin_word();
+                self.note_place(self.text[at].code(), false);
+                self.last = Some((self.text[at + run - 1].code(), false));
                 self.out.extend_from_slice(&self.text[at..at + run]);
                 self.col += run;
                 at += run;
@@ -177,9 +190,19 @@ impl<U: Unit> Wrapper<'_, U> {
             return;
         }
         self.in_gap = false;
+        (self.last, self.place) = (None, None);
         if let Some(gap) = &mut self.gap {
             (gap.word, gap.word_col) = (self.out.len(), self.col);
             copy_style(&mut self.word_style, &self.style);
+        }
+    }
+
+    /// Records that the word may be broken before the next character.
+    fn note_place(&mut self, next: u32, is_wide: bool) {
+        let Some((last, was_wide)) = self.last.filter(|_| self.cjk_rules) else { return };
+        if (is_wide || was_wide) && may_break_between(last, next) {
+            self.place = Some((self.out.len(), self.col));
+            copy_style(&mut self.place_style, &self.style);
         }
     }
 
@@ -187,15 +210,26 @@ impl<U: Unit> Wrapper<'_, U> {
         // A mark after a dropped tab would join the character before the tab.
         let mut is_apart = width == 0 && self.dropped;
         self.begin_word();
+        // What has no cells belongs to the character before it.
+        let first = (width > 0 && self.cjk_rules).then(|| U::character(self.text, at));
+        if let Some(first) = first {
+            self.note_place(first, width > 1);
+        }
         while self.col > 0 && (is_apart || width > 0 && self.col.saturating_add(width) > self.width) {
             is_apart = false;
             match self.gap.take() {
                 Some(gap) if !gap.indent || gap.word_col >= self.width => self.break_at(gap),
-                // The word fits on no line, or not next to its indent, which is kept: it is broken here.
-                _ => {
-                    self.end_here();
-                    self.content = true;
-                }
+                // The word fits on no line, or not next to its indent, which is kept: it is broken here, or at the last
+                // place that the rules allow.
+                _ => match self.place.take() {
+                    Some((start, col)) if start < self.out.len() && col > 0 && start > self.line => {
+                        self.break_word(start, col);
+                    }
+                    _ => {
+                        self.end_here();
+                        self.content = true;
+                    }
+                },
             }
         }
         if inner {
@@ -203,6 +237,26 @@ impl<U: Unit> Wrapper<'_, U> {
         }
         self.out.extend_from_slice(&self.text[at..end]);
         self.col = self.col.saturating_add(width);
+        if let Some(first) = first {
+            self.last = Some((first, width > 1));
+        }
+    }
+
+    /// Moves the end of the word to a new line.
+    fn break_word(&mut self, start: usize, col: usize) {
+        let mut moved = std::mem::take(&mut self.moved);
+        moved.clear();
+        moved.extend_from_slice(&self.out[start..]);
+        self.out.truncate(start);
+        let style = std::mem::replace(&mut self.place_style, Style::PLAIN);
+        style.close_line(self.text, &mut self.out);
+        self.out.push(U::ascii(b'\n'));
+        self.start_line(&style);
+        self.place_style = style;
+        self.out.extend_from_slice(&moved);
+        self.moved = moved;
+        self.col -= col;
+        self.content = true;
     }
 
     /// Moves the word after the gap to a new line. The gap is dropped; an indent is kept as a line.
@@ -242,6 +296,7 @@ impl<U: Unit> Wrapper<'_, U> {
     fn start_line(&mut self, style: &Style) {
         self.line = self.out.len();
         self.gap = None;
+        self.place = None;
         self.in_gap = false;
         self.dropped = false;
         self.content = false;

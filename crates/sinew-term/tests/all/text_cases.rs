@@ -178,7 +178,26 @@ fn flags_and_emoji_with_skin_tones_have_two_cells() {
 
 #[track_caller]
 fn wraps(text: &str, width: usize, lines: &[&str]) {
-    assert_eq!(wrap(text, width, 3), lines, "{text:?} to {width}");
+    assert_eq!(wrap(text, width, 3, true), lines, "{text:?} to {width}");
+}
+
+#[test]
+fn breaks_cjk_words_where_unicode_allows() {
+    wraps("漢字、漢字", 4, &["漢", "字、", "漢字"]);
+    wraps("これは「引用」です。", 10, &["これは「引", "用」です。"]);
+    wraps("これは「引用」です。", 8, &["これは", "「引用」", "です。"]);
+    wraps("カード", 4, &["カー", "ド"]);
+    wraps("漢字カード", 6, &["漢字", "カード"]);
+    wraps("価格は￥1000です", 8, &["価格は", "￥1000で", "す"]);
+    wraps("漢字)漢字", 4, &["漢", "字)", "漢字"]);
+    // A space is a better place, and words without wide characters are broken anywhere.
+    wraps("ab 漢字、", 6, &["ab", "漢字、"]);
+    wraps("abcd,efg", 4, &["abcd", ",efg"]);
+    // Without a place on the line, it is broken anyway.
+    wraps("。。。。", 4, &["。。", "。。"]);
+    wraps("「「「漢", 4, &["「「", "「漢"]);
+    wraps("\x1b[1m漢\x1b[31m字\x1b[0m、", 4, &["\x1b[1m漢\x1b[31m", "\x1b[1;31m字\x1b[0m、"]);
+    assert_eq!(wrap("漢字、漢字", 4, 3, false), ["漢字", "、漢", "字"]);
 }
 
 #[test]
@@ -288,6 +307,6 @@ fn sanitizing_removes_sequences_and_controls() {
 #[test]
 fn limits_the_size_of_reopened_links() {
     let text = format!("\x1b]8;;{}\x07{}", "u".repeat(3000), "a".repeat(100_000));
-    let size: usize = wrap(&text, 1, 3).iter().map(String::len).sum();
+    let size: usize = wrap(&text, 1, 3, true).iter().map(String::len).sum();
     assert!(size < 30 * text.len(), "{size}");
 }

@@ -184,7 +184,7 @@ proptest! {
 
     #[test]
     fn wrapped_lines_contain_every_visible_cluster(text in text(), width in 1usize..12) {
-        let lines = wrap(&text, width, 3);
+        let lines = wrap(&text, width, 3, true);
         for line in lines.split(|unit| *unit == 0x0A) {
             let cells = visible_width(line, 3);
             // Only a cluster that is wider than the limit makes a line too wide, and it is alone on its line.
@@ -196,8 +196,25 @@ proptest! {
     }
 
     #[test]
+    fn broken_cjk_words_follow_the_rules(text in "[漢字、。「」かー()a1]{0,30}", width in 4usize..12) {
+        let lines = sinew_term::wrap(&text, width, 3, true);
+        prop_assert_eq!(lines.concat(), text.clone());
+        for pair in lines.windows(2) {
+            let (last, first) = (pair[0].chars().next_back().unwrap(), pair[1].chars().next().unwrap());
+            // A place between ASCII characters is none of the rules.
+            let is_bad = |(before, after): (char, char)| {
+                "「(".contains(before) || "、。」ー)".contains(after) || before.is_ascii() && after.is_ascii()
+            };
+            if is_bad((last, first)) && !(last.is_ascii() && first.is_ascii()) {
+                // Then no other place was on the line.
+                prop_assert!(pair[0].chars().zip(pair[0].chars().skip(1)).all(is_bad), "{lines:?}");
+            }
+        }
+    }
+
+    #[test]
     fn wrapped_letters_keep_their_style_and_link(text in styled(), width in 1usize..12) {
-        let lines = sinew_term::wrap(&text, width, 3);
+        let lines = sinew_term::wrap(&text, width, 3, true);
         prop_assert_eq!(lines.iter().flat_map(|line| cells(line)).collect::<Vec<_>>(), cells(&text));
     }
 
@@ -206,9 +223,9 @@ proptest! {
     fn both_code_paths_wrap_alike(words in prop::collection::vec("[a-z]{1,9} {0,3}|\n", 0..30), width in 1usize..30) {
         let text = words.concat();
         let marked = text.replace(' ', " \x1b[?0h").replace('\n', "\n\x1b[?0h");
-        let wrapped = sinew_term::wrap(&marked, width, 3);
+        let wrapped = sinew_term::wrap(&marked, width, 3, true);
         let stripped: Vec<String> = wrapped.iter().map(|line| line.replace("\x1b[?0h", "").trim_end().to_string()).collect();
-        let direct: Vec<String> = sinew_term::wrap(&text, width, 3).iter().map(|line| line.trim_end().to_string()).collect();
+        let direct: Vec<String> = sinew_term::wrap(&text, width, 3, true).iter().map(|line| line.trim_end().to_string()).collect();
         prop_assert_eq!(direct, stripped);
     }
 
@@ -250,7 +267,7 @@ proptest! {
         prop_assert!(!cut(&sinew_term::slice(&text, start, length, false, 3).text));
         let short = sinew_term::truncate(&text, length, sinew_term::Ellipsis::Unicode, false, 3);
         prop_assert!(!cut(&short) && width_of(&short) <= length);
-        for line in sinew_term::wrap(&text, length, 3) {
+        for line in sinew_term::wrap(&text, length, 3, true) {
             prop_assert!(!cut(&line));
             prop_assert!(width_of(&line) <= length.max(1) || line == piece || line.chars().count() == 1, "{:?}", line);
         }
@@ -288,7 +305,7 @@ proptest! {
         let (cut, width) = slice(&text, a, b, flag, 3);
         let other = sinew_term::slice(&utf8, a, b, flag, 3);
         prop_assert_eq!((units(&other.text), other.width), (cut, width));
-        prop_assert_eq!(units(&sinew_term::wrap(&utf8, a, 3).join("\n")), wrap(&text, a, 3));
+        prop_assert_eq!(units(&sinew_term::wrap(&utf8, a, 3, true).join("\n")), wrap(&text, a, 3, true));
         let cut = truncate(&text, a, Ellipsis::Ascii, flag, 3).unwrap_or_else(|| text.clone());
         prop_assert_eq!(units(&sinew_term::truncate(&utf8, a, Ellipsis::Ascii, flag, 3)), cut);
         prop_assert_eq!(units(&sinew_term::sanitize(&utf8)), plain(&text));
@@ -297,7 +314,7 @@ proptest! {
     #[test]
     fn wrapping_keeps_an_indent(indent in "[ \t]{0,4}", word in "[a-z]{1,9}( [a-z]{1,9}){0,3}", width in 1usize..30) {
         let cells = sinew_term::visible_width(&indent, 3);
-        let lines = sinew_term::wrap(&format!("{indent}{word}"), width, 3);
+        let lines = sinew_term::wrap(&format!("{indent}{word}"), width, 3, true);
         prop_assert!(cells > width || lines[0].starts_with(&indent), "{lines:?}");
     }
 
@@ -316,7 +333,7 @@ proptest! {
             rest = &rest[first.len()..];
         }
         // Clusters without width stay on the previous line, so clusters are joined until each has a width.
-        let ours = sinew_term::wrap(&text, 1, 3);
+        let ours = sinew_term::wrap(&text, 1, 3, true);
         let mut theirs: Vec<String> = Vec::new();
         let mut last = 0;
         for cluster in lines {
@@ -338,7 +355,7 @@ proptest! {
 
 #[test]
 fn a_mark_after_a_dropped_tab_is_separate() {
-    let wrapped = |text: &str| sinew_term::wrap(text, 1, 3);
+    let wrapped = |text: &str| sinew_term::wrap(text, 1, 3, true);
     assert_eq!(wrapped("a\x08\t\u{fe0f}"), ["a\x08", "\u{fe0f}"]);
     assert_eq!(wrapped("☺\t\u{fe0f}"), ["☺", "\u{fe0f}"]);
 }
