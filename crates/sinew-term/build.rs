@@ -98,33 +98,26 @@ fn main() {
     let mut text = String::new();
     let _ = writeln!(text, "pub(crate) static INDEX: [u8; {}] = {index:?};", index.len());
     let _ = writeln!(text, "pub(crate) static PAGES: [[u8; 256]; {}] = {pages:?};", pages.len());
-    let _ = writeln!(text, "pub(crate) static AMBIGUOUS: &[(char, char)] = &{:?};", ambiguous());
-    let _ = writeln!(text, "pub(crate) static NO_LINE_START: &[(u32, u32)] = &{:?};", ranges(may_not_start_a_line));
-    let _ = writeln!(text, "pub(crate) static NO_LINE_END: &[(u32, u32)] = &{:?};", ranges(may_not_end_a_line));
+    let _ = writeln!(text, "pub(crate) static AMBIGUOUS: &[(char, char)] = &{:?};", ranges(is_ambiguous));
+    let _ = writeln!(text, "pub(crate) static NO_LINE_START: &[(char, char)] = &{:?};", ranges(may_not_start_a_line));
+    let _ = writeln!(text, "pub(crate) static NO_LINE_END: &[(char, char)] = &{:?};", ranges(may_not_end_a_line));
     let out = env::var_os("OUT_DIR").expect("cargo names the output folder");
     fs::write(Path::new(&out).join("table.rs"), text).expect("the output folder is writable");
 }
 
-/// Returns the ranges of characters of ambiguous width: one cell here, two on legacy East Asian terminals.
-fn ambiguous() -> Vec<(char, char)> {
-    let mut ranges: Vec<(char, char)> = Vec::new();
-    for c in ('\u{a0}'..=char::MAX).filter(|c| c.width() == Some(1) && c.width_cjk() == Some(2)) {
-        match ranges.last_mut() {
-            Some((_, last)) if *last as u32 + 1 == c as u32 => *last = c,
-            _ => ranges.push((c, c)),
-        }
-    }
-    ranges
+/// Returns true for a character of ambiguous width: one cell here, two on legacy East Asian terminals.
+fn is_ambiguous(c: char) -> bool {
+    c >= '\u{a0}' && c.width() == Some(1) && c.width_cjk() == Some(2)
 }
 
 /// Returns true for closing marks and what follows its character without a break (UAX #14, rules 11 to 13, 15, 16, 19,
 /// 21, 22 and 25).
-fn may_not_start_a_line(code: u32) -> bool {
+fn may_not_start_a_line(c: char) -> bool {
     use unicode_linebreak::BreakClass::{
         CloseParenthesis, ClosePunctuation, ConditionalJapaneseStarter, Exclamation, InfixSeparator, Inseparable,
         NonBreakingGlue, NonStarter, Postfix, Quotation, Symbol, WordJoiner,
     };
-    match unicode_linebreak::break_property(code) {
+    match unicode_linebreak::break_property(c.into()) {
         ClosePunctuation
         | CloseParenthesis
         | ConditionalJapaneseStarter
@@ -137,28 +130,28 @@ fn may_not_start_a_line(code: u32) -> bool {
         | Symbol
         | WordJoiner => true,
         // Final quotation marks; their class does not tell them from initial ones.
-        Quotation => matches!(code, 0x22 | 0x27 | 0xBB | 0x2019 | 0x201D | 0x203A),
+        Quotation => matches!(c, '"' | '\'' | '»' | '’' | '”' | '›'),
         _ => false,
     }
 }
 
 /// Returns true for opening marks and what precedes its character without a break (rules 11, 12, 14, 19 and 25).
-fn may_not_end_a_line(code: u32) -> bool {
+fn may_not_end_a_line(c: char) -> bool {
     use unicode_linebreak::BreakClass::{NonBreakingGlue, OpenPunctuation, Prefix, Quotation, WordJoiner};
-    match unicode_linebreak::break_property(code) {
+    match unicode_linebreak::break_property(c.into()) {
         OpenPunctuation | NonBreakingGlue | Prefix | WordJoiner => true,
-        Quotation => matches!(code, 0xAB | 0x2018 | 0x201A | 0x201C | 0x201E | 0x2039),
+        Quotation => matches!(c, '«' | '‘' | '‚' | '“' | '„' | '‹'),
         _ => false,
     }
 }
 
 /// Returns the ranges of the characters that fulfil a condition.
-fn ranges(fulfils: fn(u32) -> bool) -> Vec<(u32, u32)> {
-    let mut ranges: Vec<(u32, u32)> = Vec::new();
-    for code in (0..=0x10_FFFF).filter(|code| fulfils(*code)) {
+fn ranges(fulfils: fn(char) -> bool) -> Vec<(char, char)> {
+    let mut ranges: Vec<(char, char)> = Vec::new();
+    for c in ('\0'..=char::MAX).filter(|c| fulfils(*c)) {
         match ranges.last_mut() {
-            Some((_, last)) if *last + 1 == code => *last = code,
-            _ => ranges.push((code, code)),
+            Some((_, last)) if *last as u32 + 1 == c as u32 => *last = c,
+            _ => ranges.push((c, c)),
         }
     }
     ranges

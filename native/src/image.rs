@@ -118,8 +118,7 @@ impl Picture {
         let picture = Arc::clone(&self.picture);
         let work = move || {
             // Not every terminal reads profiles.
-            let picture = picture.to_srgb();
-            let png = || picture.encode(ImageFormat::Png, 100, &cancel);
+            let png = || picture.to_srgb().encode(ImageFormat::Png, 100, &cancel);
             let cells = Cells { columns, rows };
             match &*protocol {
                 "kitty" => Ok(terminal::kitty(&png()?, cells, id)),

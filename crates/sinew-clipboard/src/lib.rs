@@ -74,8 +74,8 @@ impl Clipboard {
         self.inner.read_text()
     }
 
-    /// Returns the image in the clipboard as PNG; `None` if there is no image or no display. TIFF, BMP, WebP, JPEG and GIF
-    /// are converted. Blocks.
+    /// Returns the image in the clipboard as PNG, converted from TIFF, BMP, WebP, JPEG or GIF if necessary; `None` without
+    /// an image or a display. Blocks.
     ///
     /// # Errors
     /// Returns the errors of [`Clipboard::read_text`], and an error if the image is invalid.

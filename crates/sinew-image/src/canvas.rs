@@ -25,9 +25,7 @@ impl Picture {
             let from = left as usize * pixel;
             samples.extend_from_slice(&line[from..from + part]);
         }
-        let mut part = Picture::new(width, height, self.channels(), samples)?;
-        part.profile = self.profile.clone();
-        Ok(part)
+        self.with_pixels(width, height, samples)
     }
 
     /// Returns the image on a canvas of `width × height` pixels of one colour (red, green, blue, opacity), `left`

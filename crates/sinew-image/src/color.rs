@@ -18,28 +18,34 @@ impl Picture {
     /// Returns the image in sRGB. Runs in linear time; an image without a profile is borrowed.
     #[must_use]
     pub fn to_srgb(&self) -> Cow<'_, Picture> {
-        let Some(profile) = self.profile.as_deref().and_then(|bytes| parsed(bytes, self.channels())) else {
-            return Cow::Borrowed(self);
+        if self.profile.is_none() { Cow::Borrowed(self) } else { Cow::Owned(self.clone().into_srgb()) }
+    }
+
+    /// Does the same as [`Picture::to_srgb`] without a copy of the pixels.
+    #[must_use]
+    pub fn into_srgb(mut self) -> Picture {
+        let profile = self.profile.take();
+        let Some(profile) = profile.and_then(|bytes| parsed(&bytes, self.channels())) else { return self };
+        let (from, to) = match self.channels() {
+            Channels::Gray | Channels::GrayAlpha => (DataType::Gray8, DataType::RGB8),
+            Channels::Rgb => (DataType::RGB8, DataType::RGB8),
+            Channels::Rgba => (DataType::RGBA8, DataType::RGBA8),
         };
-        let mut picture = self.clone();
-        picture.profile = None;
-        let (from, to) = kinds(self.channels());
         let mut srgb = Profile::new_sRGB();
         srgb.precache_output_transform();
-        let Some(transform) = Transform::new_to(&profile, &srgb, from, to, Intent::Perceptual) else {
-            return Cow::Owned(picture);
-        };
-        if self.channels().count() > 2 {
-            transform.apply(&mut picture.samples);
+        let Some(transform) = Transform::new_to(&profile, &srgb, from, to, Intent::Perceptual) else { return self };
+        let channels = self.channels().count();
+        if channels > 2 {
+            transform.apply(&mut self.samples);
         } else {
             let ramp: Vec<u8> = (0..=255).collect();
             let mut colors = vec![0; 256 * 3];
             transform.convert(&ramp, &mut colors);
-            for pixel in picture.samples.chunks_exact_mut(self.channels().count()) {
+            for pixel in self.samples.chunks_exact_mut(channels) {
                 pixel[0] = colors[usize::from(pixel[0]) * 3];
             }
         }
-        Cow::Owned(picture)
+        self
     }
 }
 
@@ -51,12 +57,4 @@ fn parsed(bytes: &[u8], channels: Channels) -> Option<Box<Profile>> {
         return None;
     }
     Profile::new_from_slice(bytes, false).filter(|profile| !profile.is_sRGB())
-}
-
-fn kinds(channels: Channels) -> (DataType, DataType) {
-    match channels {
-        Channels::Gray | Channels::GrayAlpha => (DataType::Gray8, DataType::RGB8),
-        Channels::Rgb => (DataType::RGB8, DataType::RGB8),
-        Channels::Rgba => (DataType::RGBA8, DataType::RGBA8),
-    }
 }

@@ -79,8 +79,7 @@ pub fn fit_image(bytes: &[u8], options: &FitOptions, cancel: &CancelToken) -> Re
     }
     let steps = steps(head.format, format);
     let mut size = fit_sides((width, height), (max_width, max_height));
-    let picture = decode_at_least(bytes, &head, size, cancel)?;
-    let picture = picture.to_srgb();
+    let picture = decode_at_least(bytes, &head, size, cancel)?.into_srgb();
     loop {
         let small = picture.resize(size.0, size.1, SamplingFilter::Lanczos3, cancel)?;
         if let Some((data, format)) = first_that_fits(&small, &steps, max_bytes, cancel)? {

@@ -33,6 +33,7 @@
 mod canvas;
 mod color;
 mod decode;
+mod directory;
 mod encode;
 mod fit;
 mod format;

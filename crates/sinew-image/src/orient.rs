@@ -2,6 +2,7 @@
 
 use sinew_base::{CancelToken, Result};
 
+use crate::directory::Directory;
 use crate::{Orientation, Picture};
 
 /// Returns true if an orientation exchanges width and height.
@@ -20,35 +21,17 @@ pub(crate) fn of_exif(exif: &[u8]) -> Orientation {
 }
 
 fn orientation_tag(exif: &[u8]) -> Option<u8> {
-    const ORIENTATION: u16 = 0x112;
-    let is_little = match exif.get(..4)? {
-        b"II*\0" => true,
-        b"MM\0*" => false,
+    const ORIENTATION: u64 = 0x112;
+    let directory = Directory::read(exif).filter(|directory| !directory.is_big)?;
+    let (kind, value) = directory.find(ORIENTATION)?;
+    let size = match kind {
+        // Bytes, shorts and longs, with and without a sign.
+        1 | 6 => 1,
+        3 | 8 => 2,
+        4 | 9 => 4,
         _ => return None,
     };
-    let short = |bytes: &[u8]| -> Option<u16> {
-        let bytes = *bytes.first_chunk::<2>()?;
-        Some(if is_little { u16::from_le_bytes(bytes) } else { u16::from_be_bytes(bytes) })
-    };
-    let long = |bytes: &[u8]| -> Option<u32> {
-        let bytes = *bytes.first_chunk::<4>()?;
-        Some(if is_little { u32::from_le_bytes(bytes) } else { u32::from_be_bytes(bytes) })
-    };
-    let directory = exif.get(usize::try_from(long(&exif[4..])?).ok()?..)?;
-    let (entries, _) = directory.get(2..)?.as_chunks::<12>();
-    for entry in entries.iter().take(short(directory)?.into()) {
-        if short(entry)? == ORIENTATION {
-            let value = &entry[8..];
-            return match short(&entry[2..])? {
-                // Bytes, shorts and longs, with and without a sign.
-                1 | 6 => Some(value[0]),
-                3 | 8 => u8::try_from(short(value)?).ok(),
-                4 | 9 => u8::try_from(long(value)?).ok(),
-                _ => None,
-            };
-        }
-    }
-    None
+    u8::try_from(directory.number(value, size)?).ok()
 }
 
 /// Returns the image with its orientation applied. Runs in linear time.
@@ -107,7 +90,5 @@ fn turn<const N: usize>(picture: &Picture, orientation: Orientation, cancel: &Ca
     } else {
         (picture.width(), picture.height())
     };
-    let mut turned = Picture::new(width, height, picture.channels(), samples)?;
-    turned.profile = picture.profile.clone();
-    Ok(turned)
+    picture.with_pixels(width, height, samples)
 }

@@ -67,6 +67,15 @@ impl Picture {
         Ok(Picture { width, height, channels, samples, profile: None })
     }
 
+    /// Creates an image with the channels and the profile of this one.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Picture::new`].
+    pub(crate) fn with_pixels(&self, width: u32, height: u32, samples: Vec<u8>) -> sinew_base::Result<Picture> {
+        let picture = Picture::new(width, height, self.channels, samples)?;
+        Ok(Picture { profile: self.profile.clone(), ..picture })
+    }
+
     /// Returns the width in pixels.
     #[must_use]
     pub fn width(&self) -> u32 {
@@ -148,4 +157,14 @@ pub(crate) fn expand<const N: usize, const M: usize>(samples: &[u8], turn: impl 
         *to = turn(from);
     }
     out
+}
+
+/// Reduces 16-bit samples in place to their upper bytes.
+pub(crate) fn keep_upper_bytes(samples: &mut Vec<u8>) {
+    let count = samples.len() / 2;
+    for at in 0..count {
+        samples[at] = (u16::from_ne_bytes([samples[2 * at], samples[2 * at + 1]]) >> 8) as u8;
+    }
+    samples.truncate(count);
+    samples.shrink_to_fit();
 }

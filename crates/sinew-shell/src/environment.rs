@@ -57,9 +57,7 @@ pub(crate) fn is_same(one: &OsStr, other: &str) -> bool {
 /// Returns an error if a name is not valid in a shell, or if a value contains a NUL character.
 pub(crate) fn check_run(env: &[(String, String)]) -> Result<()> {
     for (name, value) in env {
-        let mut bytes = name.bytes();
-        let first = bytes.next().is_some_and(|byte| byte == b'_' || byte.is_ascii_alphabetic());
-        if !first || !bytes.all(|byte| byte == b'_' || byte.is_ascii_alphanumeric()) {
+        if !is_valid_name(name) {
             return Err(Error::invalid(format!(
                 "shell: bad variable name {name:?} in env: use letters, digits and _, no digit first"
             )));
@@ -69,6 +67,13 @@ pub(crate) fn check_run(env: &[(String, String)]) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Returns true if a script can set a variable of this name.
+pub(crate) fn is_valid_name(name: &str) -> bool {
+    let mut bytes = name.bytes();
+    let first = bytes.next().is_some_and(|byte| byte == b'_' || byte.is_ascii_alphabetic());
+    first && bytes.all(|byte| byte == b'_' || byte.is_ascii_alphanumeric())
 }
 
 /// Finds a program on `PATH`; a name with a slash is returned unchanged. `None` if there is no such program.

@@ -1,6 +1,6 @@
 //! Splits text into grapheme clusters with their widths.
 
-use crate::text::unit::AMBIGUOUS;
+use crate::text::unit::{AMBIGUOUS, contains};
 use crate::text::walk::{Item, item};
 
 /// A grapheme cluster of a text.
@@ -40,10 +40,7 @@ pub fn clusters(text: &str, tab_width: usize) -> impl Iterator<Item = Cluster<'_
 /// of ambiguous width (`±`, `…`, box drawing; letters such as `α` stay narrow, as terminals show them). Runs in linear
 /// time and does not allocate.
 pub fn count_ambiguous(text: &str) -> usize {
-    let is_ambiguous = |c: char| {
-        let after = AMBIGUOUS.partition_point(|(first, _)| *first <= c);
-        after.checked_sub(1).is_some_and(|range| c <= AMBIGUOUS[range].1)
-    };
+    let is_ambiguous = |c| contains(AMBIGUOUS, c);
     clusters(text, 1)
         .filter(|cluster| cluster.width == 1 && cluster.text.chars().next().is_some_and(is_ambiguous))
         .count()

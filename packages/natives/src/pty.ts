@@ -196,8 +196,8 @@ export class PtySession {
   }
 
   /**
-   * Stops the program and everything that it started: `SIGHUP`, a quarter of a second later `SIGTERM` (on macOS at once), and after half a second `SIGKILL`. It does
-   * not wait for queued input or a slow callback. The result of `start` is `cancelled`.
+   * Stops the program and everything that it started: `SIGHUP`, a quarter of a second later `SIGTERM` (on macOS at once), and after half a
+   * second `SIGKILL`. It does not wait for queued input or a slow callback. The result of `start` is `cancelled`.
    * @throws `PTY session is not running`.
    */
   kill(): void {

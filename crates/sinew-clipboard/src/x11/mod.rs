@@ -53,14 +53,16 @@ impl Clipboard {
         if name == "image/png" {
             return match data.bytes.starts_with(b"\x89PNG\r\n\x1a\n") {
                 true => Ok(Some(data.bytes)),
-                false => Err(Error::new(ErrorCode::InvalidData, "clipboard: what was offered as image/png is none")),
+                false => {
+                    Err(Error::new(ErrorCode::InvalidData, "clipboard: the data offered as image/png is not a PNG"))
+                }
             };
         }
         let never = CancelToken::never();
         let converted = sinew_image::decode(&data.bytes, &never)
             .and_then(|picture| picture.encode(sinew_image::ImageFormat::Png, 100, &never));
         converted.map(Some).map_err(|error| {
-            let message = format!("clipboard: what was offered as {name} cannot be converted: {}", error.message());
+            let message = format!("clipboard: the data offered as {name} cannot be converted: {}", error.message());
             Error::new(error.code(), message)
         })
     }

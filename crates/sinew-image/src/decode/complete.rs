@@ -4,7 +4,7 @@
 use sinew_base::Result;
 
 use super::error::broken;
-use super::png;
+use super::{jpeg, png};
 use crate::SourceFormat;
 
 /// Checks that a file ends as its format requires. Runs in linear time at most; decodes no pixels.
@@ -29,24 +29,13 @@ fn check_webp(bytes: &[u8]) -> Result<()> {
 
 /// Parses the segments, so that the end marker of a thumbnail in the metadata does not count. Runs in linear time.
 pub(super) fn check_jpeg(bytes: &[u8]) -> Result<()> {
-    let cut = || broken("JPEG", "the file is cut off: it has no end mark");
-    let mut at = 2;
-    let mut scans = 0;
-    loop {
-        at += memchr::memchr(0xff, bytes.get(at..).ok_or_else(cut)?).ok_or_else(cut)?;
-        let marker = *bytes.get(at + 1).ok_or_else(cut)?;
+    let mut has_scan = false;
+    for (marker, _) in jpeg::segments(bytes) {
         match marker {
-            0xd9 if scans > 0 => return Ok(()),
-            // A fill byte, a stuffed byte of the scan, a restart marker, or a marker without a length.
-            0xff => at += 1,
-            0x00 | 0x01 | 0xd0..=0xd9 => at += 2,
-            _ => {
-                if marker == 0xda {
-                    scans += 1;
-                }
-                let length = bytes.get(at + 2..at + 4).ok_or_else(cut)?;
-                at += 2 + usize::from(u16::from_be_bytes([length[0], length[1]])).max(2);
-            }
+            jpeg::END if has_scan => return Ok(()),
+            jpeg::SCAN => has_scan = true,
+            _ => {}
         }
     }
+    Err(broken("JPEG", "the file is cut off: it has no end mark"))
 }

@@ -5,7 +5,42 @@ use jpeg_decoder::PixelFormat;
 use sinew_base::Result;
 
 use super::error::{broken, unsupported};
-use crate::{Channels, MAX_BYTES, Picture, limits};
+use crate::picture::keep_upper_bytes;
+use crate::{Channels, MAX_BYTES, Orientation, Picture, limits, orient};
+
+/// The second byte of the marker at the start of a scan.
+pub(super) const SCAN: u8 = 0xda;
+
+/// The second byte of the marker at the end of an image.
+pub(super) const END: u8 = 0xd9;
+
+/// Returns the markers, each with the content of its segment, which is empty for a marker without a length. The data of
+/// scans is skipped. Ends where the file is cut off. Takes O(n) time for all.
+pub(super) fn segments(bytes: &[u8]) -> impl Iterator<Item = (u8, &[u8])> {
+    let mut rest = bytes.get(2..).unwrap_or_default();
+    std::iter::from_fn(move || {
+        loop {
+            rest = &rest[memchr::memchr(0xff, rest)?..];
+            let marker = *rest.get(1)?;
+            match marker {
+                // A fill byte.
+                0xff => rest = &rest[1..],
+                // A stuffed byte of a scan, a restart marker, or another marker without a length.
+                0x00 | 0x01 | 0xd0..=0xd8 => rest = &rest[2..],
+                END => {
+                    rest = &rest[2..];
+                    return Some((marker, &[][..]));
+                }
+                _ => {
+                    let length = usize::from(u16::from_be_bytes([*rest.get(2)?, *rest.get(3)?])).max(2);
+                    let content = rest.get(4..2 + length)?;
+                    rest = &rest[2 + length..];
+                    return Some((marker, content));
+                }
+            }
+        }
+    })
+}
 
 /// The header of a file.
 #[derive(Debug)]
@@ -18,38 +53,25 @@ pub(super) struct Header<'a> {
     /// The number of components in the first scan.
     in_scan: usize,
     /// The first EXIF block; later ones belong to other programs' copies of the metadata.
-    pub(super) exif: Option<&'a [u8]>,
+    exif: Option<&'a [u8]>,
 }
 
 impl<'a> Header<'a> {
     /// Reads the segments up to the first scan. `None` if they are invalid.
     pub(super) fn read(bytes: &'a [u8]) -> Option<Header<'a>> {
         let mut header = Header { coding: 0, size: (0, 0), factors: Vec::new(), in_scan: 0, exif: None };
-        let mut rest = bytes.get(2..)?;
-        loop {
-            rest = &rest[memchr::memchr(0xff, rest)?..];
-            let marker = *rest.get(1)?;
+        for (marker, content) in segments(bytes) {
             match marker {
-                0xff => rest = &rest[1..],
-                0x00 | 0x01 | 0xd0..=0xd9 => rest = &rest[2..],
-                _ => {
-                    let length = usize::from(u16::from_be_bytes([*rest.get(2)?, *rest.get(3)?])).max(2);
-                    let segment = rest.get(4..2 + length)?;
-                    rest = &rest[2 + length..];
-                    match marker {
-                        0xc0..=0xc3 | 0xc5..=0xc7 | 0xc9..=0xcb | 0xcd..=0xcf => header.frame(marker, segment)?,
-                        0xe1 if header.exif.is_none() && segment.starts_with(b"Exif\0\0") => {
-                            header.exif = Some(segment);
-                        }
-                        0xda => {
-                            header.in_scan = usize::from(*segment.first()?);
-                            return Some(header);
-                        }
-                        _ => {}
-                    }
+                0xc0..=0xc3 | 0xc5..=0xc7 | 0xc9..=0xcb | 0xcd..=0xcf => header.frame(marker, content)?,
+                0xe1 if header.exif.is_none() && content.starts_with(b"Exif\0\0") => header.exif = Some(content),
+                SCAN => {
+                    header.in_scan = usize::from(*content.first()?);
+                    return Some(header);
                 }
+                _ => {}
             }
         }
+        None
     }
 
     fn frame(&mut self, marker: u8, segment: &[u8]) -> Option<()> {
@@ -64,6 +86,11 @@ impl<'a> Header<'a> {
     /// Returns the width and height in pixels.
     pub(super) fn size(&self) -> (u32, u32) {
         (self.size.0.into(), self.size.1.into())
+    }
+
+    /// Returns the orientation in the first EXIF block.
+    pub(super) fn orientation(&self) -> Orientation {
+        self.exif.map_or(Orientation::NoTransforms, orient::of_exif)
     }
 
     /// Returns true if the decoder of `image` decodes the file correctly.
@@ -112,17 +139,16 @@ pub(super) fn decode(bytes: &[u8], header: &Header<'_>) -> Result<Picture> {
     header.check()?;
     let mut decoder = jpeg_decoder::Decoder::new(bytes);
     decoder.set_max_decoding_buffer_size(MAX_BYTES);
-    let samples = decoder.decode().map_err(|cause| match cause {
+    let mut samples = decoder.decode().map_err(|cause| match cause {
         jpeg_decoder::Error::Unsupported(feature) => unsupported("JPEG", format!("{feature:?}")),
         cause => broken("JPEG", cause),
     })?;
-    let (channels, samples) = match decoder.info().map(|info| info.pixel_format) {
-        Some(PixelFormat::L8) => (Channels::Gray, samples),
-        Some(PixelFormat::RGB24) => (Channels::Rgb, samples),
-        // Two bytes in the order of this machine.
+    let channels = match decoder.info().map(|info| info.pixel_format) {
+        Some(PixelFormat::L8) => Channels::Gray,
+        Some(PixelFormat::RGB24) => Channels::Rgb,
         Some(PixelFormat::L16) => {
-            let upper = |pair: &[u8; 2]| (u16::from_ne_bytes(*pair) >> 8) as u8;
-            (Channels::Gray, samples.as_chunks::<2>().0.iter().map(upper).collect())
+            keep_upper_bytes(&mut samples);
+            Channels::Gray
         }
         format => return Err(unsupported("JPEG", format!("the colour type {format:?}"))),
     };

@@ -28,11 +28,12 @@ use image::{ColorType, ImageDecoder, ImageReader};
 use sinew_base::{CancelToken, Error, ErrorCode, Result};
 use source::Source;
 
+use crate::picture::keep_upper_bytes;
 use crate::{Channels, MAX_BYTES, Orientation, Picture, SourceFormat, limits, orient};
 
 /// Decodes the image in `bytes`: PNG, JPEG, GIF, WebP, BMP or TIFF, recognised by its first bytes. EXIF orientation is
-/// applied, and an ICC profile is kept; only the first frame or page is read. 16-bit samples keep their
-/// upper byte, and gamma values are ignored. Grey images stay grey, and opaque ones have no alpha channel.
+/// applied, and an ICC profile is kept; only the first frame or page is read. 16-bit samples keep their upper byte, and
+/// gamma values are ignored. Grey images stay grey, and opaque ones have no alpha channel.
 ///
 /// Checks `cancel` between stages and, except for JPEG, every 16 KiB of input.
 ///
@@ -97,13 +98,10 @@ pub fn probe(bytes: &[u8]) -> Result<Probe> {
         let (width, height, orientation) = tiff::probe(bytes)?;
         return Ok(Probe { format, width, height, orientation });
     }
-    if format == SourceFormat::Jpeg
-        && let Some(header) = jpeg::Header::read(bytes).filter(|header| !header.is_usual())
-    {
+    if let Some(header) = unusual_jpeg(format, bytes) {
         let (width, height) = header.size();
         limits::check(width, height, 1)?;
-        let orientation = header.exif.map_or(Orientation::NoTransforms, orient::of_exif);
-        return Ok(Probe { format, width, height, orientation });
+        return Ok(Probe { format, width, height, orientation: header.orientation() });
     }
     let never = CancelToken::never();
     let prepared = prepare(format, bytes);
@@ -116,11 +114,8 @@ pub fn probe(bytes: &[u8]) -> Result<Probe> {
 /// Decodes a complete image as it is stored.
 fn read(format: SourceFormat, bytes: &[u8], cancel: &CancelToken) -> Result<(Picture, Orientation)> {
     complete::check(format, bytes)?;
-    if format == SourceFormat::Jpeg
-        && let Some(header) = jpeg::Header::read(bytes).filter(|header| !header.is_usual())
-    {
-        let orientation = header.exif.map_or(Orientation::NoTransforms, orient::of_exif);
-        return Ok((jpeg::decode(bytes, &header)?, orientation));
+    if let Some(header) = unusual_jpeg(format, bytes) {
+        return Ok((jpeg::decode(bytes, &header)?, header.orientation()));
     }
     let prepared = prepare(format, bytes);
     let mut decoder = open(format, &prepared, cancel)?;
@@ -149,6 +144,11 @@ fn read(format: SourceFormat, bytes: &[u8], cancel: &CancelToken) -> Result<(Pic
     }
     let picture = Picture::new(width, height, channels, samples)?;
     Ok((picture.with_profile(profile), orientation))
+}
+
+/// Returns the header of a JPEG that the decoder of `image` does not decode correctly; `None` for all other files.
+fn unusual_jpeg(format: SourceFormat, bytes: &[u8]) -> Option<jpeg::Header<'_>> {
+    (format == SourceFormat::Jpeg).then(|| jpeg::Header::read(bytes)).flatten().filter(|header| !header.is_usual())
 }
 
 /// Returns the minimum number of bytes per pixel that a decoder needs while it works.
@@ -214,20 +214,12 @@ fn stated_size(format: SourceFormat, bytes: &[u8]) -> Option<(u32, u32)> {
 fn orientation(format: SourceFormat, bytes: &[u8], decoder: &mut impl ImageDecoder) -> Orientation {
     let exif = match format {
         SourceFormat::Png => png::exif(bytes).map(Cow::Borrowed),
-        SourceFormat::Jpeg => jpeg::Header::read(bytes).and_then(|header| header.exif).map(Cow::Borrowed),
+        SourceFormat::Jpeg => {
+            return jpeg::Header::read(bytes).map_or(Orientation::NoTransforms, |header| header.orientation());
+        }
         _ => decoder.exif_metadata().ok().flatten().map(Cow::Owned),
     };
     exif.as_deref().map(orient::of_exif).unwrap_or(Orientation::NoTransforms)
-}
-
-/// Reduces 16-bit samples in place to their upper bytes.
-fn keep_upper_bytes(samples: &mut Vec<u8>) {
-    let count = samples.len() / 2;
-    for at in 0..count {
-        samples[at] = (u16::from_ne_bytes([samples[2 * at], samples[2 * at + 1]]) >> 8) as u8;
-    }
-    samples.truncate(count);
-    samples.shrink_to_fit();
 }
 
 fn format_of(bytes: &[u8]) -> Result<SourceFormat> {

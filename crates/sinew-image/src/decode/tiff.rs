@@ -12,6 +12,7 @@ use tiff::tags::Tag;
 use tiff::{ColorType, TiffError};
 
 use super::error::{broken, unsupported};
+use crate::directory::Directory;
 use crate::{Channels, MAX_BYTES, Orientation, Picture, limits};
 
 type Source<'a> = Decoder<Cursor<&'a [u8]>>;
@@ -72,37 +73,16 @@ pub(super) fn decode(bytes: &[u8], cancel: &CancelToken) -> Result<(Picture, Ori
 /// palettes. `None` if the first page has no palette. Runs in time linear in the number of tags.
 fn palette_as_grey(bytes: &[u8]) -> Option<Vec<u8>> {
     const PHOTOMETRIC: u64 = 262;
-    let is_little = match bytes.get(..2)? {
-        b"II" => true,
-        b"MM" => false,
-        _ => return None,
-    };
-    let number = |at: usize, length: usize| -> Option<u64> {
-        let bytes = bytes.get(at..at.checked_add(length)?)?;
-        let add = |sum: u64, byte: &u8| sum << 8 | u64::from(*byte);
-        Some(if is_little { bytes.iter().rev().fold(0, add) } else { bytes.iter().fold(0, add) })
-    };
-    // The sizes of an offset, of the number of tags, and of a tag with its value.
-    let (offset, count, tag) = match number(2, 2)? {
-        42 => (number(4, 4)?, 2, 12),
-        43 => (number(8, 8)?, 8, 20),
-        _ => return None,
-    };
-    let start = usize::try_from(offset).ok()?;
-    let tags = start.checked_add(count)?;
-    for index in 0..usize::try_from(number(start, count)?).ok()? {
-        let at = tags.checked_add(index.checked_mul(tag)?)?;
-        if number(at, 2)? == PHOTOMETRIC {
-            let value = at + tag - if tag == 12 { 4 } else { 8 };
-            if number(value, 2)? != 3 {
-                return None;
-            }
-            let mut grey = bytes.to_vec();
-            grey[value + usize::from(!is_little)] = 1;
-            return Some(grey);
-        }
+    const PALETTE: u64 = 3;
+    const GREY: u8 = 1;
+    let directory = Directory::read(bytes)?;
+    let (_, value) = directory.find(PHOTOMETRIC)?;
+    if directory.number(value, 2)? != PALETTE {
+        return None;
     }
-    None
+    let mut grey = bytes.to_vec();
+    grey[directory.low_byte(value)] = GREY;
+    Some(grey)
 }
 
 pub(super) fn probe(bytes: &[u8]) -> Result<(u32, u32, Orientation)> {

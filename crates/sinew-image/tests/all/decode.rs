@@ -518,7 +518,7 @@ fn colours_with_a_profile_become_srgb_where_they_are_changed() {
     let grey = chunk(b"iCCP", &[b"grey\0\0", &samples::deflated(&samples::grey_profile())[..]].concat());
     near(&decode(&png(1, 1, 8, 0, std::slice::from_ref(&grey), &[0, 128]), &never()).unwrap(), [188; 3]);
 
-    // A profile that is none, or of another kind of colour, changes nothing.
+    // An invalid profile, or one of another kind of colour, changes nothing.
     check(&png(1, 1, 8, 0, &chunks, &[0, 77]), (1, 1), &[[77, 77, 77, 255]]);
     let mut broken = b"x\0\0".to_vec();
     broken.extend(samples::deflated(b"no profile"));

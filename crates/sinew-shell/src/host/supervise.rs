@@ -250,11 +250,9 @@ struct Stop {
     all: bool,
     settled: bool,
     nudged: Option<Instant>,
-    // The processes that received TERM, by id, start time and program. A bash that forked to start a program may drop
-    // the signal, so the program receives it again.
-    told: Vec<(i32, u64, u64)>,
-    // Those that received HUP.
-    hung_up: Vec<(i32, u64, u64)>,
+    // The processes that received a signal, by id, start time and program. A bash that forked to start a program may
+    // drop the signal, so the program receives it again.
+    told: Vec<(i32, u64, u64, i32)>,
 }
 
 struct Supervisor {
@@ -359,17 +357,14 @@ impl Supervisor {
             }
         }
         for process in &targets {
-            let name = (process.pid, process.start, process.image);
             if late {
                 tree::signal(*process, libc::SIGSTOP);
                 continue;
             }
-            let (signal, told) = match now >= stop.terminates {
-                true => (libc::SIGTERM, &mut stop.told),
-                false => (libc::SIGHUP, &mut stop.hung_up),
-            };
-            if !told.contains(&name) {
-                told.push(name);
+            let signal = if now >= stop.terminates { libc::SIGTERM } else { libc::SIGHUP };
+            let name = (process.pid, process.start, process.image, signal);
+            if !stop.told.contains(&name) {
+                stop.told.push(name);
                 // A stopped process only handles a signal after it continues.
                 tree::signal(*process, signal);
                 tree::signal(*process, libc::SIGCONT);
@@ -416,7 +411,7 @@ impl Stop {
     fn new(since: u64, grace_ms: u32, all: bool) -> Stop {
         let now = Instant::now();
         let until = now + Duration::from_millis(grace_ms.into());
-        Stop { since, terminates: now, until, all, settled: false, nudged: None, told: Vec::new(), hung_up: Vec::new() }
+        Stop { since, terminates: now, until, all, settled: false, nudged: None, told: Vec::new() }
     }
 }
 

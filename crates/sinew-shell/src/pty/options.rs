@@ -1,10 +1,11 @@
 //! The options and results of a pseudo-terminal session.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use sinew_sandbox::Sandbox;
 
-use crate::environment::is_private;
+use crate::environment::{is_private, is_valid_name, value};
 use crate::output::Encoding;
 
 /// The program of a session, and its terminal.
@@ -58,6 +59,14 @@ impl PtyOptions {
         }
     }
 
+    /// Returns the name of the program; empty if there is none.
+    pub(super) fn program(&self) -> &str {
+        match &self.argv {
+            Some(argv) => argv.first().map_or("", String::as_str),
+            None => &self.shell,
+        }
+    }
+
     /// Returns the program and its arguments, and variables to add to its environment.
     pub(super) fn command_line(&self) -> (Vec<String>, crate::Environment) {
         if let Some(argv) = &self.argv {
@@ -79,8 +88,8 @@ impl PtyOptions {
         if cfg!(windows) || !(is_fish || SHELLS.contains(&&*name)) {
             return (prefix, env);
         }
-        let names: std::collections::BTreeSet<&String> = self.kept.iter().filter(|name| is_settable(name)).collect();
-        for name in names {
+        let is_settable = |name: &&String| is_valid_name(name) && !is_private(name.as_ref());
+        for name in self.kept.iter().filter(is_settable).collect::<BTreeSet<_>>() {
             let (clear, keep) = match is_fish {
                 true => {
                     (format!("set -e {name}; "), format!("set -gx {name} $__sinew_{name}; set -e __sinew_{name}; "))
@@ -89,7 +98,7 @@ impl PtyOptions {
                     (format!("unset {name}; "), format!("export {name}=\"$__sinew_{name}\"; unset __sinew_{name}; "))
                 }
             };
-            match crate::environment::value(&self.env, name) {
+            match value(&self.env, name) {
                 Some(value) => {
                     prefix += &keep;
                     env.push((format!("__sinew_{name}").into(), value.to_os_string()));
@@ -103,12 +112,6 @@ impl PtyOptions {
 
 /// The shells that read the syntax of `sh`.
 const SHELLS: [&str; 8] = ["sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "busybox"];
-
-/// Returns true if a script can set a variable of this name.
-fn is_settable(name: &str) -> bool {
-    let is_name = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
-    is_name && !name.starts_with(|first: char| first.is_ascii_digit()) && !name.is_empty() && !is_private(name.as_ref())
-}
 
 /// The end of a session.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

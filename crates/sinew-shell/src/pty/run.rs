@@ -292,9 +292,7 @@ impl<F: FnMut(Chunk) -> ControlFlow<()>> Session<'_, F> {
         match ended {
             ProgramEnd::Status(status) => Ok(end_of(status)),
             ProgramEnd::Failed(error) => {
-                let (line, _) = options.command_line();
-                let name = line.first().map_or("", String::as_str);
-                Err(Error::io(format!("start: failed to run {name:?}"), &error))
+                Err(Error::io(format!("start: failed to run {:?}", options.program()), &error))
             }
             ProgramEnd::Lost => Err(Error::new(
                 ErrorCode::Io,

@@ -1,7 +1,6 @@
 //! The bash of a session and the script that drives it.
 //!
-//! It is a `bash -c` whose script repeats the same two lines (`script/runs.bash`): wait for a request, run it and report.
-//! So a command ends with the status that `bash -c` would return, even if an expansion or `set -n` ends it. Files and
+//! It is a `bash -c` whose script repeats `script/runs.bash`: run a command, report, and wait for the next one. So a command ends with the status that `bash -c` would return, even if an expansion or `set -n` ends it. Files and
 //! pipes are opened by name ([`Names`]) when they are needed, so that no command inherits a descriptor of the session and
 //! no command output can be mistaken for a report.
 
@@ -14,7 +13,7 @@ use sinew_sandbox::{Entry, Refusal, Sandbox};
 
 use super::names::{NamedDescriptor, Names};
 use super::report::{Report, ShellState};
-use super::script::{self, FileNames, FixedTexts};
+use super::script::{self, FixedTexts};
 use super::traps;
 use crate::one_shot::{PIPE, ended, is_brush, killed, not_started};
 use crate::output::{Chunk, Encoding};
@@ -36,7 +35,7 @@ pub(super) struct Session {
     link: Link,
     // One byte for each pending request.
     wishes: OwnedFd,
-    // What the shell reads for each command; the embedded interpreter reads the first one only.
+    // The files that the shell reads for each command; the embedded interpreter reads only the first one.
     setup: NamedDescriptor,
     command: NamedDescriptor,
     reports: OwnedFd,
@@ -65,7 +64,9 @@ impl Session {
         request::check_cwd(options.cwd.as_deref())?;
         let snapshot = request::snapshot(options)?.unwrap_or_default();
         let mut names = Names::new(options.sandbox.is_some()).map_err(failed)?;
-        let [setup, command, repair, end, stop, runs] = names.files().map_err(failed)?;
+        let mut file = || names.file(b"").map_err(failed);
+        let (setup, command, repair) = (file()?, file()?, file()?);
+        let (end, stop, runs) = (file()?, file()?, file()?);
         let (reports, report) = names.pipe_from_shell(4096).map_err(failed)?;
         let (wish, wishes) = names.pipe_to_shell(4096).map_err(failed)?;
         let null = null().map_err(failed)?;
@@ -73,18 +74,16 @@ impl Session {
         match brush {
             true => args.extend(["session".into(), setup.name().into(), report.name().into(), snapshot.into()]),
             false => {
-                let texts = FixedTexts::new(
-                    &FileNames {
-                        setup: setup.name(),
-                        command: command.name(),
-                        report: report.name(),
-                        wish: wish.name(),
-                        repair: repair.name(),
-                        end: end.name(),
-                        runs: runs.name(),
-                    },
-                    &snapshot,
-                );
+                let names = [
+                    ("@SETUP@", &setup),
+                    ("@COMMAND@", &command),
+                    ("@REPORT@", &report),
+                    ("@WISH@", &wish),
+                    ("@REPAIR@", &repair),
+                    ("@END@", &end),
+                    ("@RUNS@", &runs),
+                ];
+                let texts = FixedTexts::new(&names, &snapshot);
                 for (file, text) in
                     [(&repair, &texts.repair), (&end, &texts.end), (&stop, &texts.stop), (&runs, &texts.runs)]
                 {
@@ -271,43 +270,46 @@ impl Session {
         Ok(End::Stopped(why, lost))
     }
 
-    /// Writes what the shell reads for a command.
+    /// Writes the files that the shell reads for a command.
     fn request(
         &mut self,
         run: &RunOptions,
         output: &NamedDescriptor,
         input: Option<&NamedDescriptor>,
     ) -> std::io::Result<()> {
-        let input = input.map_or("/dev/null".into(), NamedDescriptor::name);
+        let (input, output) = (input.map_or("/dev/null".into(), NamedDescriptor::name), output.name());
         if self.brush {
-            return write_at_start(&self.setup.fd, &self.fields(run, &output.name(), &input));
+            return write_at_start(&self.setup.fd, &brush_request(run, &output, &input));
         }
-        self.state.may_disable |= traps::words(&run.command).any(|(word, _)| word == "enable");
-        let text = script::setup(run, &self.state, [&self.report.name(), &self.stop.name()], [&input, &output.name()]);
+        let state = &mut self.state;
+        let traps = traps::before_run(&run.command, &state.handlers, state.lists_traps);
+        state.may_disable |= traps::words(&run.command).any(|(word, _)| word == "enable");
+        let (report, stop) = (self.report.name(), self.stop.name());
+        let text = script::setup(run, state, &traps, [&report, &stop], [&input, &output]);
         write_at_start(&self.setup.fd, &text)?;
-        write_at_start(&self.command.fd, &script::command(run, &self.state, &self.report.name()))?;
-        self.state.lists_traps |= traps::lists_traps(&run.command) && traps::defines_functions(&run.command);
+        write_at_start(&self.command.fd, &script::command(run, state, &traps, &report))?;
+        state.lists_traps |= traps.lists && traps::defines_functions(&run.command);
         Ok(())
     }
+}
 
-    /// Returns the request as the embedded interpreter reads it: stdin, stdout, directory, number of variables, the
-    /// variables, the command. Each ends with NUL.
-    fn fields(&self, run: &RunOptions, output: &str, input: &str) -> Vec<u8> {
-        let mut text = Vec::with_capacity(run.command.len() + 128);
-        let mut field = |bytes: &[u8]| {
-            text.extend_from_slice(bytes);
-            text.push(0);
-        };
-        field(input.as_bytes());
-        field(output.as_bytes());
-        field(run.cwd.as_ref().map_or(&[], |cwd| std::os::unix::ffi::OsStrExt::as_bytes(cwd.as_os_str())));
-        field(run.env.len().to_string().as_bytes());
-        for (name, value) in &run.env {
-            field(format!("{name}={value}").as_bytes());
-        }
-        field(run.command.as_bytes());
-        text
+/// Returns the request as the embedded interpreter reads it: stdin, stdout, directory, number of variables, the
+/// variables, the command. Each ends with NUL.
+fn brush_request(run: &RunOptions, output: &str, input: &str) -> Vec<u8> {
+    let mut text = Vec::with_capacity(run.command.len() + 128);
+    let mut field = |bytes: &[u8]| {
+        text.extend_from_slice(bytes);
+        text.push(0);
+    };
+    field(input.as_bytes());
+    field(output.as_bytes());
+    field(run.cwd.as_ref().map_or(&[], |cwd| std::os::unix::ffi::OsStrExt::as_bytes(cwd.as_os_str())));
+    field(run.env.len().to_string().as_bytes());
+    for (name, value) in &run.env {
+        field(format!("{name}={value}").as_bytes());
     }
+    field(run.command.as_bytes());
+    text
 }
 
 enum End {

@@ -69,12 +69,6 @@ impl Names {
         Ok(file)
     }
 
-    /// Creates empty files.
-    pub(super) fn files<const N: usize>(&mut self) -> io::Result<[NamedDescriptor; N]> {
-        let files = (0..N).map(|_| self.file(b"")).collect::<io::Result<Vec<_>>>()?;
-        Ok(files.try_into().unwrap_or_else(|_| unreachable!("N files were created")))
-    }
-
     /// Creates a pipe with a capacity of `size` bytes that the shell opens for writing; returns the read end and the
     /// named write end.
     pub(super) fn pipe_from_shell(&mut self, size: usize) -> io::Result<(OwnedFd, NamedDescriptor)> {

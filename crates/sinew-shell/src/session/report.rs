@@ -1,4 +1,4 @@
-//! What the shell reports at the end of a command, and what the host keeps of it for the next one.
+//! The report of the shell at the end of a command, and the state that the host keeps of it for the next one.
 
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
@@ -42,8 +42,10 @@ impl ShellState {
     /// Takes over what a report says. A shell that was stopped has an internal trap set.
     pub(super) fn update(&mut self, report: &Report, run: &RunOptions, was_stopped: bool) {
         let (disabled, handlers) = report.listing();
-        self.status = report.next_status();
         self.options = report.options();
+        // A failed command before the next one would run the ERR trap, or end a shell with `set -e`, a second time.
+        let fails_again = self.has('e') || handlers.error.is_some();
+        self.status = if fails_again { 0 } else { report.status().unwrap_or(0) };
         self.last_argument = report.field(LAST_ARGUMENT).to_vec();
         let codes = report.field(PIPE_STATUS).split(|byte| !byte.is_ascii_digit());
         self.pipe_status = codes.filter_map(|code| std::str::from_utf8(code).ok()?.parse().ok()).collect();
@@ -63,6 +65,8 @@ impl ShellState {
 #[derive(Debug, Default)]
 pub(super) struct Report {
     bytes: Vec<u8>,
+    /// The number of fields that are complete.
+    complete: usize,
     /// The number of fields before the others.
     saved: usize,
 }
@@ -80,18 +84,22 @@ const FIELDS: usize = 8;
 impl Report {
     /// Creates an empty report of a run; `saves` is true if the shell reports first what the run changes.
     pub(super) fn new(saves: bool) -> Report {
-        Report { bytes: Vec::new(), saved: if saves { 2 } else { 0 } }
+        Report { saved: if saves { 2 } else { 0 }, ..Report::default() }
     }
 
     /// Reads the available data. Returns true if the report is complete.
     pub(super) fn read(&mut self, from: &OwnedFd) -> std::io::Result<bool> {
         let mut buffer = [0; 4096];
         match rustix::io::read(from, &mut buffer) {
-            Ok(count) => self.bytes.extend_from_slice(&buffer[..count]),
+            Ok(count) => {
+                let new = &buffer[..count];
+                self.complete += new.iter().filter(|byte| **byte == 0).count();
+                self.bytes.extend_from_slice(new);
+            }
             Err(rustix::io::Errno::INTR) => {}
             Err(cause) => return Err(cause.into()),
         }
-        Ok(self.bytes.iter().filter(|byte| **byte == 0).count() >= FIELDS + self.saved)
+        Ok(self.complete >= FIELDS + self.saved)
     }
 
     fn field(&self, index: usize) -> &[u8] {
@@ -130,14 +138,6 @@ impl Report {
             options.extend(before.chars().filter(|option| "eAD".contains(*option)));
         }
         options
-    }
-
-    /// A failed command before the next one would run the ERR trap, or end a shell with `set -e`, a second time.
-    fn next_status(&self) -> i32 {
-        match self.options().contains('e') || self.listing().1.error.is_some() {
-            true => 0,
-            false => self.status().unwrap_or(0),
-        }
     }
 
     /// Returns the disabled builtins and the traps.

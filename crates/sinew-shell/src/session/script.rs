@@ -3,7 +3,9 @@
 
 use std::os::unix::ffi::OsStrExt;
 
+use super::names::NamedDescriptor;
 use super::report::ShellState;
+use super::traps::TrapLines;
 use super::{syntax, traps};
 use crate::RunOptions;
 
@@ -34,18 +36,6 @@ const BUILTINS: &str =
 /// Those without which the next command could not be prepared.
 const NEEDED: [&str; 8] = ["builtin", "command", "enable", "eval", "return", "set", "trap", "unset"];
 
-/// The names by which the shell opens its files and pipes.
-#[derive(Debug)]
-pub(super) struct FileNames {
-    pub(super) setup: String,
-    pub(super) command: String,
-    pub(super) report: String,
-    pub(super) wish: String,
-    pub(super) repair: String,
-    pub(super) end: String,
-    pub(super) runs: String,
-}
-
 /// The texts that do not change while a session is open.
 #[derive(Debug)]
 pub(super) struct FixedTexts {
@@ -58,31 +48,23 @@ pub(super) struct FixedTexts {
 }
 
 impl FixedTexts {
-    /// Fills in the names. `snapshot` is a line of script that is run first; it may be empty.
-    pub(super) fn new(names: &FileNames, snapshot: &str) -> FixedTexts {
+    /// Fills in the names of the session's files, each after its placeholder. `snapshot` is a line of script that is run
+    /// first; it may be empty.
+    pub(super) fn new(names: &[(&str, &NamedDescriptor)], snapshot: &str) -> FixedTexts {
         let fill = |text: &str| {
-            without_comments(text)
+            let text = without_comments(text)
                 .replace("@CAPTURE@\n", &without_comments(CAPTURE))
                 .replace("@NEXT@\n", &without_comments(NEXT))
-                .replace("@SETUP@", &names.setup)
-                .replace("@COMMAND@", &names.command)
-                .replace("@REPORT@", &names.report)
-                .replace("@WISH@", &names.wish)
-                .replace("@REPAIR@", &names.repair)
-                .replace("@END@", &names.end)
                 .replace("@EXEC@", &exec("[[ ${__sinew_c-} ]]", "</dev/null >/dev/null 2>&1"))
-                .replace("@BUILTINS@", BUILTINS)
+                .replace("@BUILTINS@", BUILTINS);
+            names.iter().fold(text, |text, (placeholder, file)| text.replace(placeholder, &file.name()))
         };
-        let again = format!("builtin eval \"$(<{})\"\n", names.runs);
-        let snapshot = if snapshot.is_empty() { ":" } else { snapshot };
+        let again = "builtin eval \"$(<@RUNS@)\"\n";
+        let boot = format!("{BOOT}{}while :; do\n{again}done\n", again.repeat(TEXTS));
         FixedTexts {
-            boot: fill(BOOT).replace("@SNAPSHOT@", snapshot)
-                + &again.repeat(TEXTS)
-                + "while :; do\n"
-                + &again
-                + "done\n",
+            boot: fill(&boot).replace("@SNAPSHOT@", if snapshot.is_empty() { ":" } else { snapshot }),
             repair: fill(REPAIR),
-            stop: without_comments(STOP),
+            stop: fill(STOP),
             end: fill(END),
             runs: fill(RUNS).repeat(RUNS_AT_ONCE),
         }
@@ -98,6 +80,7 @@ fn without_comments(text: &str) -> String {
 pub(super) fn setup(
     run: &RunOptions,
     state: &ShellState,
+    traps: &TrapLines,
     [report, stop]: [&str; 2],
     [input, output]: [&str; 2],
 ) -> Vec<u8> {
@@ -116,13 +99,12 @@ pub(super) fn setup(
         text.extend([&cwd[..], b" -ef . ]] || { __sinew_q=cd; __sinew_f=:; }\n"].concat());
     }
     export(&mut text, run);
-    let traps = traps::before_run(&run.command, &state.handlers, state.lists_traps);
     match traps.lists {
         // Aborting this run has to end the shell, as the trap would do.
         true => line(&mut text, format_args!("builtin trap - RTMAX-2")),
         false => line(&mut text, format_args!("builtin trap -- '\\builtin eval \"$(<{stop})\"' RTMAX-2")),
     }
-    if let Some(handler) = traps.debug {
+    if let Some(handler) = &traps.debug {
         line(&mut text, format_args!("builtin trap -- {handler} DEBUG"));
     }
     text.extend_from_slice(b"__sinew_e=\n}\n");
@@ -196,8 +178,7 @@ fn assign(text: &mut Vec<u8>, name: &str, value: &[u8]) {
 /// Returns the text of a command: the lines that restore options, `$_`, `$?` and `PIPESTATUS`, the command, and
 /// [`KEEP_RESULT`] where it cannot become a part of the command. An ERR trap would run a second time, for the `eval` of
 /// a command that fails, so a command that may have one gets the line in any case.
-pub(super) fn command(run: &RunOptions, state: &ShellState, report: &str) -> Vec<u8> {
-    let traps = traps::before_run(&run.command, &state.handlers, state.lists_traps);
+pub(super) fn command(run: &RunOptions, state: &ShellState, traps: &TrapLines, report: &str) -> Vec<u8> {
     // A function of the script with this name is defined again before the last line.
     let builtin = if state.builtin.is_empty() { "builtin" } else { "command builtin" };
     let mut text =
@@ -252,17 +233,10 @@ pub(super) fn command(run: &RunOptions, state: &ShellState, report: &str) -> Vec
     text
 }
 
-/// Quotes bytes as one word of a script.
-pub(super) fn quote(bytes: &[u8]) -> Vec<u8> {
-    let mut quoted = b"'".to_vec();
-    for byte in bytes {
-        match byte {
-            b'\'' => quoted.extend_from_slice(br"'\''"),
-            byte => quoted.push(*byte),
-        }
-    }
-    quoted.push(b'\'');
-    quoted
+/// Does the same as [`crate::request::quote`] for bytes, which a path or an argument may contain.
+fn quote(bytes: &[u8]) -> Vec<u8> {
+    let parts: Vec<&[u8]> = bytes.split(|byte| *byte == b'\'').collect();
+    [b"'", &parts.join(&br"'\''"[..])[..], b"'"].concat()
 }
 
 fn line(text: &mut Vec<u8>, line: std::fmt::Arguments<'_>) {

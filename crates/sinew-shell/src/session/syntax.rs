@@ -1,4 +1,4 @@
-//! Whether a line can follow a command without becoming a part of it.
+//! Judges if a line can follow a command without becoming a part of it.
 
 /// Returns true if a script is certainly complete: no quote, group, keyword, here-document or operator is open at its
 /// end. Returns false in doubt. Takes O(n) time.
@@ -11,7 +11,7 @@ pub(super) fn is_complete(script: &str) -> bool {
 struct Scan<'a> {
     bytes: &'a [u8],
     at: usize,
-    /// What has to be closed, innermost last: `)`, `}` or `"`, and where the inside begins.
+    /// The open groups, innermost last: the closing character `)`, `}` or `"`, and the start of the inside.
     open: Vec<(u8, usize)>,
     words: Words,
 }

@@ -39,7 +39,7 @@ impl Handlers {
     }
 }
 
-/// What a command needs before it runs.
+/// The lines about traps that a command needs.
 #[derive(Debug)]
 pub(super) struct TrapLines {
     /// True if it may list all traps, so that none of ours may be set.
@@ -54,7 +54,7 @@ pub(super) struct TrapLines {
     pub(super) may_have_error_trap: bool,
 }
 
-/// Returns what a command needs. `lists` is true if a function of the script may list all traps.
+/// Returns the lines that a command needs. `lists` is true if a function of the script may list all traps.
 pub(super) fn before_run(command: &str, set: &Handlers, lists: bool) -> TrapLines {
     let names = |name: &str| words(command).any(|(word, _)| word.eq_ignore_ascii_case(name));
     let (debug, listed_debug) = match &set.debug {

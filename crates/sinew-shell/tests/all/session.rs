@@ -166,8 +166,8 @@ fn a_debug_trap_runs_once_for_each_command() {
     check(&[("n=0; trap ': $((n++))' DEBUG", "", 0), ("n=0; :; :", "", 0), ("echo $n", "3\n", 0)]);
 }
 
-/// What a script sets, replaces, locks or disables does not affect the lines of the session. Without a supervisor, some
-/// of it ends with the run.
+/// A script may set, replace, lock or disable any name without an effect on the lines of the session. Without a
+/// supervisor, some of it ends with the run.
 #[test]
 fn a_session_survives_whatever_a_script_does_to_names() {
     let names = "n i was x s IFS OLDPWD TMOUT PWD LINENO REPLY MAPFILE BASH_EXECUTION_STRING OPTIND PATH HOME";

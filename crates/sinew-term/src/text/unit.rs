@@ -52,6 +52,7 @@ impl Unit for u16 {
         if props >> 2 == SURROGATE { pair(text, at) } else { (props, 1) }
     }
 
+    #[inline]
     fn character(text: &[Self], at: usize) -> u32 {
         let high = u32::from(text[at]);
         match text.get(at + 1) {
@@ -72,11 +73,8 @@ impl Unit for u16 {
 /// Returns the property byte of a surrogate pair, or of a lone surrogate, which has the width of U+FFFD and its own
 /// class, so that it can be removed.
 fn pair(text: &[u16], at: usize) -> (u8, usize) {
-    let high = u32::from(text[at]);
-    match text.get(at + 1) {
-        Some(&low @ 0xDC00..=0xDFFF) if high < 0xDC00 => {
-            (wide(0x1_0000 + ((high - 0xD800) << 10) + (u32::from(low) - 0xDC00)), 2)
-        }
+    match u16::character(text, at) {
+        code @ 0x1_0000.. => (wide(code), 2),
         _ => (SURROGATE << 2 | 1, 1),
     }
 }
@@ -100,6 +98,7 @@ impl Unit for u8 {
         if first < 0x80 { (narrow(u16::from(first)), 1) } else { long(text, at) }
     }
 
+    #[inline]
     fn character(text: &[Self], at: usize) -> u32 {
         let first = u32::from(text[at]);
         let tail = |offset: usize| u32::from(text.get(at + offset).copied().unwrap_or(0) & 0x3F);
@@ -133,11 +132,14 @@ fn long(text: &[u8], at: usize) -> (u8, usize) {
 /// Returns true if a line may end between two characters of a word, one of them wide: not before a closing mark, and not
 /// after an opening one (UAX #14).
 pub(crate) fn may_break_between(before: u32, after: u32) -> bool {
-    let is_in = |ranges: &[(u32, u32)], code: u32| {
-        let next = ranges.partition_point(|(_, last)| *last < code);
-        ranges.get(next).is_some_and(|(first, _)| *first <= code)
-    };
+    let is_in = |ranges, code| char::from_u32(code).is_some_and(|c| contains(ranges, c));
     !is_in(NO_LINE_END, before) && !is_in(NO_LINE_START, after)
+}
+
+/// Returns true if one of the ranges, which are in order, contains the character.
+pub(crate) fn contains(ranges: &[(char, char)], c: char) -> bool {
+    let after = ranges.partition_point(|(first, _)| *first <= c);
+    after.checked_sub(1).is_some_and(|range| c <= ranges[range].1)
 }
 
 /// Returns the number of printable ASCII units (U+0020 to U+007E) from `at` on.

@@ -210,7 +210,7 @@ impl<U: Unit> Wrapper<'_, U> {
         // A mark after a dropped tab would join the character before the tab.
         let mut is_apart = width == 0 && self.dropped;
         self.begin_word();
-        // What has no cells belongs to the character before it.
+        // A cluster without cells belongs to the character before it.
         let first = (width > 0 && self.cjk_rules).then(|| U::character(self.text, at));
         if let Some(first) = first {
             self.note_place(first, width > 1);
@@ -244,26 +244,17 @@ impl<U: Unit> Wrapper<'_, U> {
 
     /// Moves the end of the word to a new line.
     fn break_word(&mut self, start: usize, col: usize) {
-        let mut moved = std::mem::take(&mut self.moved);
-        moved.clear();
-        moved.extend_from_slice(&self.out[start..]);
-        self.out.truncate(start);
+        let moved = self.lift(start);
         let style = std::mem::replace(&mut self.place_style, Style::PLAIN);
         style.close_line(self.text, &mut self.out);
         self.out.push(U::ascii(b'\n'));
-        self.start_line(&style);
+        self.continue_line(moved, &style, col);
         self.place_style = style;
-        self.out.extend_from_slice(&moved);
-        self.moved = moved;
-        self.col -= col;
-        self.content = true;
     }
 
     /// Moves the word after the gap to a new line. The gap is dropped; an indent is kept as a line.
     fn break_at(&mut self, gap: Gap) {
-        let mut moved = std::mem::take(&mut self.moved);
-        moved.clear();
-        moved.extend_from_slice(&self.out[gap.word..]);
+        let moved = self.lift(gap.word);
         if gap.indent && gap.word == gap.start {
             // No blank of the indent fits, so the line is removed.
             self.out.truncate(self.line);
@@ -274,11 +265,25 @@ impl<U: Unit> Wrapper<'_, U> {
             self.out.push(U::ascii(b'\n'));
         }
         let style = std::mem::replace(&mut self.word_style, Style::PLAIN);
-        self.start_line(&style);
+        self.continue_line(moved, &style, gap.word_col);
         self.word_style = style;
+    }
+
+    /// Removes the output from `start` on and returns it.
+    fn lift(&mut self, start: usize) -> Vec<U> {
+        let mut moved = std::mem::take(&mut self.moved);
+        moved.clear();
+        moved.extend_from_slice(&self.out[start..]);
+        self.out.truncate(start);
+        moved
+    }
+
+    /// Starts a line in the state `style` with the output that was at column `col` of the last one.
+    fn continue_line(&mut self, moved: Vec<U>, style: &Style, col: usize) {
+        self.start_line(style);
         self.out.extend_from_slice(&moved);
         self.moved = moved;
-        self.col -= gap.word_col;
+        self.col -= col;
         self.content = true;
     }
 

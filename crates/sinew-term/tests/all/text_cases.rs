@@ -197,6 +197,8 @@ fn breaks_cjk_words_where_unicode_allows() {
     wraps("。。。。", 4, &["。。", "。。"]);
     wraps("「「「漢", 4, &["「「", "「漢"]);
     wraps("\x1b[1m漢\x1b[31m字\x1b[0m、", 4, &["\x1b[1m漢\x1b[31m", "\x1b[1;31m字\x1b[0m、"]);
+    // A vowel without cells stays with the character before it.
+    wraps("\u{600}界\u{1161}a", 1, &["\u{600}界\u{1161}", "a"]);
     assert_eq!(wrap("漢字、漢字", 4, 3, false), ["漢字", "、漢", "字"]);
 }
 

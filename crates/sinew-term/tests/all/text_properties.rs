@@ -201,7 +201,7 @@ proptest! {
         prop_assert_eq!(lines.concat(), text.clone());
         for pair in lines.windows(2) {
             let (last, first) = (pair[0].chars().next_back().unwrap(), pair[1].chars().next().unwrap());
-            // A place between ASCII characters is none of the rules.
+            // The rules do not apply between two ASCII characters.
             let is_bad = |(before, after): (char, char)| {
                 "「(".contains(before) || "、。」ー)".contains(after) || before.is_ascii() && after.is_ascii()
             };

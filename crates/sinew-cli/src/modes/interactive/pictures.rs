@@ -125,8 +125,6 @@ pub(super) fn prepare(image: &ImageBlock, space: Space, drawing: Drawing) -> Res
     let never = CancelToken::never();
     let bytes = STANDARD.decode(&image.data).map_err(|error| error.to_string())?;
     let picture = decode(&bytes, &never).map_err(|error| error.to_string())?;
-    // Not every terminal reads profiles.
-    let picture = picture.to_srgb();
     let (cell_width, cell_height) = (space.cell.0.max(1), space.cell.1.max(1));
     let most = |cells: usize, pixels: u32| u32::try_from(cells).unwrap_or(u32::MAX).saturating_mul(pixels).max(1);
     let (width, height) = (picture.width(), picture.height());
@@ -139,7 +137,8 @@ pub(super) fn prepare(image: &ImageBlock, space: Space, drawing: Drawing) -> Res
     let (png, drawn) = match drawing {
         Drawing::Cells if is_as_it_is => (bytes, Vec::new()),
         drawing => {
-            let small = picture.resize(width, height, SamplingFilter::Triangle, &never);
+            // Not every terminal reads profiles.
+            let small = picture.into_srgb().resize(width, height, SamplingFilter::Triangle, &never);
             let small = small.map_err(|error| error.to_string())?;
             match drawing {
                 Drawing::Cells => {

@@ -1,6 +1,6 @@
-# The bash of a session reads this text once. After it, the shell repeats `runs.bash`, which reads the other texts of
-# this folder. While a command runs, the shell contains no function and no variable of ours, so a command
-# cannot remove, replace or lock them. Every text turns off what a command may have changed before it relies on it:
+# The bash of a session reads this text once. After it, the shell repeats `runs.bash`, which reads the other texts of this
+# folder. While a command runs, the shell contains no function and no variable of ours, so a command cannot remove,
+# replace or lock them. Every text turns off what a command may have changed before it relies on it:
 # aliases by backslashes, functions by `builtin`, options by `set`.
 #
 # No loop and no function surrounds a command, so that `return`, `break` and the like have the same meaning as in a
