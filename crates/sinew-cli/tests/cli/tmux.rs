@@ -28,6 +28,8 @@ pub(crate) struct Tmux {
     client: Child,
     input: ChildStdin,
     output: BufReader<ChildStdout>,
+    /// True if notifications were skipped since the last call of [`Tmux::shown`] began.
+    has_skipped: bool,
     /// The command line that starts the program.
     pub(crate) program: String,
 }
@@ -83,6 +85,7 @@ impl Tmux {
             client,
             input,
             output,
+            has_skipped: false,
             program: format!("sh -c 'echo $$ >pid; exec \"$@\"' sh {}", line.join(" ")),
         };
         // The client reports with a block that it is attached. From here on the size is set explicitly.
@@ -145,6 +148,10 @@ impl Tmux {
             if is_whole && fits(&shown) {
                 return shown;
             }
+            // The screen may have changed between the questions about it.
+            if self.has_skipped && Instant::now() < end {
+                continue;
+            }
             if !self.is_told(end) {
                 panic!("the screen never showed that:\n{}\n{:?}", shown.rows.join("\n"), shown.cursor);
             }
@@ -154,6 +161,7 @@ impl Tmux {
 
     /// Returns the current screen, and whether no frame is incomplete.
     fn shown(&mut self) -> (ScreenContent, bool) {
+        self.has_skipped = false;
         let format = "#{cursor_flag} #{cursor_y} #{cursor_x}";
         let state = self.command(&format!("display-message -p '{format}'"));
         let rows = self.command("capture-pane -p").iter().map(|row| row.trim_end().to_owned()).collect();
@@ -240,6 +248,7 @@ impl Tmux {
         let is_begin = |line: &str| line.starts_with("%begin ");
         let mut line = self.line();
         while !is_begin(&line) {
+            self.has_skipped = true;
             line = self.line();
         }
         let number = line.split(' ').nth(2).unwrap().to_owned();

@@ -100,6 +100,77 @@ fn an_answer_appears_once_when_resized_during_streaming() {
     }
 }
 
+/// An answer of a table, code and a list, which are laid out differently at each width.
+fn mixed_answer() -> (String, String) {
+    let row =
+        |at: usize| format!("| option{at} | value {at} of many | explains what option {at} does, in many words |\n");
+    let line = |at: usize| format!("let value{at} = compute({at}, \"an argument that is long enough to wrap\");\n");
+    let words = words(0, 60);
+    let table: String = (0..9).map(row).collect();
+    let code: String = (0..14).map(line).collect();
+    let first = format!("# Options\n\n{words}| option | default | meaning |\n|---|---|---|\n{table}\n```rust\n");
+    (first, format!("{code}```\n\nThen:\n\n- one item\n- another item\n\nThe end."))
+}
+
+/// Plays the mixed answer. The terminal gets each of `sizes` in turn and then its first size again, while half of the
+/// answer is shown, or after it. Returns what remains in the terminal.
+fn play_resized(size: Size, sizes: &[Size], during: bool) -> Vec<String> {
+    let pipe = std::sync::Arc::new(std::sync::OnceLock::<std::path::PathBuf>::new());
+    let known = std::sync::Arc::clone(&pipe);
+    let server = Server::start(move |_| {
+        let (first, second) = mixed_answer();
+        halves(&first, &second, known.wait().clone())
+    });
+    let stage = Stage::served(&server);
+    pipe.set(stage.pipe("project/go")).unwrap();
+    let mut tmux = Tmux::start(&stage, &[], size);
+    tmux.enter("tell me");
+    tmux.until(|shown| shown.contains("option8"));
+    let resize = |tmux: &mut Tmux| {
+        for other in sizes.iter().chain([&size]) {
+            tmux.resize_and_wait(*other);
+            until_laid_out(tmux, "›");
+        }
+    };
+    if during {
+        resize(&mut tmux);
+    }
+    release(&stage, "project/go");
+    tmux.until(|shown| shown.contains("The end.") && is_ready(shown));
+    if !during {
+        resize(&mut tmux);
+    }
+    // The program takes keys again when it knows the new size.
+    tmux.send("draft");
+    let shown = tmux.until(|shown| shown.is("› draft"));
+    // A notice that has gone may leave one blank row, which the next answer fills.
+    let end = shown.rows.iter().position(|row| row == "The end.").unwrap();
+    let status = shown.rows.iter().position(|row| row.starts_with("ready")).unwrap();
+    assert!(status <= end + 2, "blank rows after {sizes:?}: {:#?}", shown.rows);
+    tmux.send("\x03");
+    tmux.until(|shown| shown.contains("cleared"));
+    let folder = stage.project().display().to_string();
+    let rows = tmux.left().into_iter().filter(|row| !row.contains(&folder) && !row.contains("sinew -r"));
+    rows.rev().skip_while(String::is_empty).collect::<Vec<_>>().into_iter().rev().collect()
+}
+
+#[test]
+fn resizing_there_and_back_leaves_the_same_rows() {
+    let sequences: [&[Size]; 4] = [
+        &[(80, 24), (60, 15), (80, 24)],
+        &[(60, 15), (40, 12)],
+        &[(60, 30), (100, 12), (130, 40)],
+        &[(60, 15), (100, 30), (60, 15), (100, 30), (60, 15)],
+    ];
+    for during in [false, true] {
+        let expect = play_resized((100, 30), &[], during);
+        for sizes in sequences {
+            let rows = play_resized((100, 30), sizes, during);
+            assert!(rows == expect, "{sizes:?}, during: {during}\n{rows:#?}\nbut without resizes\n{expect:#?}");
+        }
+    }
+}
+
 #[test]
 fn many_resizes_at_once_produce_a_correct_screen() {
     for size in SIZES {
