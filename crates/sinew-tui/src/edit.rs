@@ -73,8 +73,8 @@ pub enum EditAction {
 
 /// The text being written, with undo, kills and history.
 ///
-/// The editor knows no keys and no clock: the caller passes commands. A call runs in time linear in the line of the
-/// cursor, except for undo, which is linear in the restored text.
+/// The editor handles no keys and reads no clock: the caller passes commands. A call runs in time linear in the line of
+/// the cursor, except for undo, which is linear in the restored text.
 #[derive(Debug, Default)]
 pub struct Editor {
     text: String,

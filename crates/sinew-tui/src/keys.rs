@@ -71,15 +71,15 @@ pub enum KeyProblem {
 impl std::fmt::Display for KeyProblem {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            KeyProblem::UnknownAction(name, Some(near)) => write!(f, "`{name}` is no action; did you mean `{near}`?"),
-            KeyProblem::UnknownAction(name, None) => write!(f, "`{name}` is no action; /hotkeys lists them"),
+            KeyProblem::UnknownAction(name, Some(near)) => write!(f, "unknown action `{name}`; did you mean `{near}`?"),
+            KeyProblem::UnknownAction(name, None) => write!(f, "unknown action `{name}`; /hotkeys lists all actions"),
             KeyProblem::BadKey(action, key) => {
-                write!(f, "`{key}` for `{action}` names no key; write for example `ctrl+x`, or `ctrl+x ctrl+e`")
+                write!(f, "`{action}`: `{key}` is not a key; use for example `ctrl+x`, or `ctrl+x ctrl+e`")
             }
             KeyProblem::Conflict(first, second, chord) => {
                 write!(
                     f,
-                    "`{chord}` calls both `{first}` and `{second}`; `{first}` has it until it gets another key or []"
+                    "`{chord}` is bound to both `{first}` and `{second}`; only `{first}` works until you give it another key or []"
                 )
             }
         }

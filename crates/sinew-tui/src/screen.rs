@@ -96,7 +96,7 @@ pub struct ScreenOptions {
     pub keeps_settled: bool,
     /// True if prompts are marked (OSC 133).
     pub marks: bool,
-    /// How the terminal treats rows that are wider than a new width; `None` if its name does not tell.
+    /// How the terminal treats rows that are wider than a new width; `None` if the terminal is unknown.
     pub reflow: Option<Reflow>,
 }
 

@@ -94,15 +94,16 @@ impl Theme {
     }
 
     /// Changes colours by the names and values of a theme file: `#rrggbb`, 0–255, or an empty value for the terminal's
-    /// own. Invalid entries are ignored; returns their names.
+    /// own. Ignores invalid entries, and returns a message for each.
     pub fn apply<'a>(&mut self, values: impl IntoIterator<Item = (&'a str, &'a str)>) -> Vec<String> {
         let mut problems = Vec::new();
         for (name, value) in values {
             let token = Token::ALL.iter().find(|token| token.name() == name);
             match (token, parse_color(value)) {
                 (Some(token), Some(color)) => self.colors[*token as usize] = color,
-                (None, _) => problems.push(format!("`{name}` is no colour of a theme")),
-                (_, None) => problems.push(format!("`{value}` for `{name}` is none of `#rrggbb`, 0 to 255, or empty")),
+                (None, _) => problems.push(format!("unknown color `{name}`")),
+                (_, None) => problems
+                    .push(format!("`{name}`: `{value}` is not a color; use `#rrggbb`, 0 to 255, or an empty text")),
             }
         }
         problems

@@ -248,7 +248,7 @@ impl Viewer {
                 self.unfold(spot);
                 self.show(spot);
             }
-            None if search.wanted == SearchTarget::Prompt => self.tell("no more prompts there"),
+            None if search.wanted == SearchTarget::Prompt => self.tell("no more prompts in this direction"),
             None => self.tell("not found"),
         }
     }
@@ -273,7 +273,7 @@ impl Viewer {
             return Reaction::Stays;
         }
         let from = self.found.unwrap_or_else(|| self.spot());
-        self.tell("searching… any key ends it");
+        self.tell("searching… press any key to cancel");
         Reaction::Searches(Search { passages: Arc::clone(&self.passages), wanted, from, forward })
     }
 }
@@ -423,7 +423,7 @@ impl Viewer {
                 self.turn(begin);
                 self.show(begin);
             }
-            None => self.tell("nothing begins here that could be folded"),
+            None => self.tell("there is nothing to fold here"),
         }
     }
 

@@ -263,7 +263,7 @@ impl DiffRows<'_> {
         if rows.len() > options.rows {
             let hidden = rows.len() - options.rows + 1;
             rows.truncate(options.rows - 1);
-            rows.push(Line::styled(&format!("⋯ {hidden} rows more"), theme.style(Token::Dim)).into_row(width));
+            rows.push(Line::styled(&format!("⋯ {hidden} more rows"), theme.style(Token::Dim)).into_row(width));
         }
         rows
     }

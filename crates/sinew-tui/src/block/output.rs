@@ -100,7 +100,7 @@ impl Block for OutputBlock {
         let before = if self.dropped > 0 { self.dropped } else { hidden };
         if before > 0 || hidden > 0 {
             let unit = if self.dropped > 0 { "lines" } else { "rows" };
-            let text = format!("⋯ {before} {unit} before");
+            let text = format!("⋯ {before} earlier {unit}");
             rows.push(Line::styled(&text, layout.theme.style(Token::Dim).with(Attrs::DIM)).into_row(layout.width));
         }
         rows.extend(body.into_iter().skip(hidden));

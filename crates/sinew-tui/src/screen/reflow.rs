@@ -45,8 +45,8 @@ impl Reflow {
         NAMES.iter().find(|(known, _)| name.starts_with(known)).map(|(_, reflow)| *reflow)
     }
 
-    /// Returns the behaviour according to environment variables; `None` if they do not tell. A multiplexer has priority
-    /// over the outer terminal, whose variables it passes on.
+    /// Returns the behaviour according to environment variables; `None` if they name no known terminal. A multiplexer
+    /// has priority over the outer terminal, whose variables it passes on.
     pub fn by_environment<'a>(variable: impl Fn(&str) -> Option<&'a str>) -> Option<Reflow> {
         let is_set = |name: &str| variable(name).is_some_and(|value| !value.is_empty());
         let program = || {

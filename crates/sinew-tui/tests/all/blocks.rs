@@ -252,7 +252,7 @@ fn output_shows_its_last_rows() {
     assert_eq!(out.rows[9].text(), "100");
     block.finish(vec![Line::plain("exit 0")]);
     let shown = rows(&mut block, 40);
-    assert_eq!((shown.len(), shown[22].as_str(), shown[1].as_str()), (23, "exit 0", "⋯ 79 lines before"));
+    assert_eq!((shown.len(), shown[22].as_str(), shown[1].as_str()), (23, "exit 0", "⋯ 79 earlier lines"));
 }
 
 /// A block whose rendering fails.

@@ -350,15 +350,15 @@ mod tests {
                 r#"{"app.exit": ["ctrl+x", null]}"#,
                 r#"keys: `app.exit` is ["ctrl+x",null]; write a chord such as "ctrl+x", a list of chords, or [] for no key"#,
             ),
-            (r#"{"app.exti": "x"}"#, "keys: `app.exti` is no action; did you mean `app.exit`?"),
-            (r#"{"zoom": "x"}"#, "keys: `zoom` is no action; /hotkeys lists them"),
+            (r#"{"app.exti": "x"}"#, "keys: unknown action `app.exti`; did you mean `app.exit`?"),
+            (r#"{"zoom": "x"}"#, "keys: unknown action `zoom`; /hotkeys lists all actions"),
             (
                 r#"{"app.exit": "hyper+x"}"#,
-                "keys: `hyper+x` for `app.exit` names no key; write for example `ctrl+x`, or `ctrl+x ctrl+e`",
+                "keys: `app.exit`: `hyper+x` is not a key; use for example `ctrl+x`, or `ctrl+x ctrl+e`",
             ),
             (
                 r#"{"app.clear": "ctrl+d"}"#,
-                "keys: `ctrl+d` calls both `app.clear` and `app.exit`; `app.clear` has it until it gets another key or []",
+                "keys: `ctrl+d` is bound to both `app.clear` and `app.exit`; only `app.clear` works until you give it another key or []",
             ),
         ] {
             let bindings = Bindings::of(text, "keys");
