@@ -42,7 +42,9 @@ impl Confinement {
 
     /// Returns the sandbox for a new program.
     pub(crate) fn of_program(&self) -> Result<Sandbox, ToolError> {
-        self.sandbox().cloned().map_err(|error| ToolError::Failed(format!("Nothing runs without its sandbox: {error}")))
+        self.sandbox().cloned().map_err(|error| {
+            ToolError::Failed(format!("The command was not run, because its sandbox could not be created: {error}"))
+        })
     }
 
     /// Returns the check for files that a tool with these effects opens itself; `None` if it opens none.
@@ -67,7 +69,7 @@ impl Confinement {
     pub fn description(&self) -> String {
         let network = match self.policy.network() {
             sinew::sandbox::Network::On => "",
-            sinew::sandbox::Network::Loopback => " The only network is a loopback interface.",
+            sinew::sandbox::Network::Loopback => " The only network interface is loopback.",
             sinew::sandbox::Network::Off => " There is no network.",
         };
         match self.policy.mode {
@@ -76,7 +78,7 @@ impl Confinement {
                 self.policy.roots.join(", ")
             ),
             Mode::ReadOnly => format!("Sandbox: commands and tools can write only to temporary directories.{network}"),
-            Mode::Rules => "Sandbox: files that permission rules deny are closed to commands too.".to_string(),
+            Mode::Rules => "Sandbox: commands cannot access files that permission rules deny.".to_string(),
         }
     }
 }
@@ -109,7 +111,9 @@ impl PathCheck for FileCheck {
     fn check(&self, path: &Path, facts: Option<&Metadata>) -> Result<(), String> {
         let judge = match &self.judge {
             Ok(judge) => judge,
-            Err(error) => return Err(format!("No file is opened without its sandbox: {error}")),
+            Err(error) => {
+                return Err(format!("The file was not opened, because the sandbox could not be created: {error}"));
+            }
         };
         match judge.refusal(path, facts, self.file_use) {
             None => Ok(()),

@@ -79,7 +79,7 @@ fn run(host: &Host, call: &Call) -> Outcome {
         return Err(ToolError::Failed("Pattern must not be empty".into()));
     }
     if root.parent().is_none() {
-        return Err(ToolError::Failed("Searching / is refused: name a folder below it.".into()));
+        return Err(ToolError::Failed("Cannot search /: choose a folder below it.".into()));
     }
     let (root, pattern) = named_path(host, call, root, &arguments.pattern)?;
     let facts = std::fs::metadata(&root).map_err(|_| ToolError::Failed(format!("Path not found: {given}")))?;
@@ -193,7 +193,7 @@ fn below(host: &Host, call: &Call, root: &Path, pattern: &str) -> Result<(PathBu
     let (folder, rest) = parts.split_at(plain.min(parts.len() - 1));
     let folder = paths::resolve_from(host, root, &(folder.join("/") + "/"));
     if folder.parent().is_none() {
-        return Err(ToolError::Failed("Searching / is refused: name a folder below it.".into()));
+        return Err(ToolError::Failed("Cannot search /: choose a folder below it.".into()));
     }
     if !folder.is_dir() {
         return Err(ToolError::Failed(format!("Path not found: {}", paths::shown(&call.cwd, &folder))));

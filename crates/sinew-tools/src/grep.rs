@@ -156,7 +156,7 @@ fn run(host: &Host, call: &Call) -> Outcome {
         let result = match result {
             Err(error) if error.code() == ErrorCode::TimedOut => {
                 let seconds = TIME.as_secs();
-                let text = format!("The search took longer than {seconds} s. Name a smaller folder or a glob.");
+                let text = format!("The search took longer than {seconds} s. Search a smaller folder, or use a glob.");
                 return Err(ToolError::Failed(text));
             }
             other => other?,
@@ -396,7 +396,7 @@ impl Page {
                 Ok(result) => self.add(host, &result, path, &name, call),
                 Err(error) if cancel.is_cancelled() => return Err(error.into()),
                 // The file was deleted since it was counted, or its name is not UTF-8; the other files are still shown.
-                Err(_) => self.warnings.push(format!("{name}: matches that cannot be shown: use bash for this file")),
+                Err(_) => self.warnings.push(format!("{name}: its matches cannot be shown. Use bash for this file")),
             }
         }
         self.limited = counted.limit_reached || last.iter().sum::<usize>() < counts.iter().sum();
@@ -466,7 +466,9 @@ impl Page {
         let mut notes = Vec::new();
         let rows = self.matches;
         if literal {
-            notes.push("The pattern is no regular expression (unbalanced bracket): searched as text.".to_string());
+            notes.push(
+                "The pattern is not a regular expression (unbalanced bracket), so it was searched as text.".to_string(),
+            );
         }
         if self.limited {
             let (shown, next) = if self.mode == OutputMode::Content {

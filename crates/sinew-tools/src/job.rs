@@ -118,6 +118,6 @@ fn chosen(all: &[Entry], id: Option<&str>, any: bool) -> Result<Vec<Entry>, Tool
         (1, _) => Ok(running),
         (0, 1) => Ok(all.to_vec()),
         (1.., _) if any => Ok(running),
-        _ => Err(ToolError::Failed(format!("Name a job by its id: {}", ids()))),
+        _ => Err(ToolError::Failed(format!("Choose a job by its id: {}", ids()))),
     }
 }

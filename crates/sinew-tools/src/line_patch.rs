@@ -58,8 +58,8 @@ pub(super) fn parse(input: &str) -> Result<Patch, String> {
             let op = patch.sections.last_mut().and_then(|section| section.ops.last_mut()).filter(|_| open);
             let Some(op) = op else {
                 return Err(fault(
-                    "a line with | must stand directly below a replace or an insert. An empty line of a \
-                                  body is a | alone."
+                    "a line with | must directly follow a replace or an insert. Write a single | for an \
+                                  empty line."
                         .into(),
                 ));
             };
@@ -72,7 +72,7 @@ pub(super) fn parse(input: &str) -> Result<Patch, String> {
             continue;
         }
         if let Some(what) = foreign(text) {
-            return Err(fault(format!("{what} are not read here. {OPS}.")));
+            return Err(fault(format!("{what} are not supported here. {OPS}.")));
         }
         if let Some(header) = text.strip_prefix('@') {
             patch.sections.push(section(header).map_err(fault)?);
@@ -80,7 +80,9 @@ pub(super) fn parse(input: &str) -> Result<Patch, String> {
             continue;
         }
         let Some(section) = patch.sections.last_mut() else {
-            return Err(fault("a patch begins with the header of a file, @path#tag, as read shows it.".into()));
+            return Err(fault(
+                "a patch must begin with the header of a file, @path#tag, as the tool read shows it.".into(),
+            ));
         };
         let op = op(text).map_err(fault)?;
         open = !op.deletes;
@@ -112,13 +114,13 @@ fn check(patch: &mut Patch) -> Result<(), String> {
         }
         for op in ops {
             if !op.deletes && op.body.is_empty() {
-                return Err(format!("A change of {path} has no new lines: write each one behind a |, or use delete."));
+                return Err(format!("A change of {path} has no new lines: write each one after a |, or use delete."));
             }
             if tag.is_none() && !matches!(op.at, ChangePosition::Start | ChangePosition::End) {
-                return Err(format!("{path} is to be created (#new): it has no lines yet, use insert start."));
+                return Err(format!("{path} is a new file (#new) without lines: use insert start."));
             }
             if without_numbers(op) {
-                patch.notes.push(format!("Line numbers were taken off the new lines of {path}"));
+                patch.notes.push(format!("Line numbers were removed from the new lines of {path}"));
             }
         }
     }
@@ -162,7 +164,9 @@ fn foreign(line: &str) -> Option<&'static str> {
 }
 
 fn section(header: &str) -> Result<Section, String> {
-    let wrong = || format!("\"@{header}\" is no header: write @path#tag, with the tag that read shows, or #new.");
+    let wrong = || {
+        format!("\"@{header}\" is not a file header: write @path#tag, with the tag that the tool read shows, or #new.")
+    };
     let (path, tag) = header.rsplit_once('#').ok_or_else(wrong)?;
     let path = path.trim().to_string();
     if path.is_empty() {
@@ -177,7 +181,7 @@ fn section(header: &str) -> Result<Section, String> {
 }
 
 fn op(line: &str) -> Result<Op, String> {
-    let wrong = || format!("\"{}\" is no change. {OPS}.", line.chars().take(80).collect::<String>());
+    let wrong = || format!("\"{}\" is not a change. {OPS}.", line.chars().take(80).collect::<String>());
     let words: Vec<&str> = line.split_whitespace().collect();
     let at = match words.as_slice() {
         ["replace" | "delete", range] => ChangePosition::Lines(range_of(range).ok_or_else(wrong)?),

@@ -102,7 +102,7 @@ impl<'a> Notebook<'a> {
         {
             let line = self.text[..*from].lines().count() + 1;
             return Err(format!(
-                "line {line}: the lines # %% number the cells of the notebook and are no part of it. Edit the text of one cell \
+                "line {line}: the lines # %% mark the cells of the notebook and are not part of it. Edit the text of one cell \
                  at a time; add or remove cells with bash."
             ));
         }
@@ -207,7 +207,7 @@ mod tests {
         check("one line", "two\nlines", Ok((r#"["one line"]"#, r#"["two\n", "lines"]"#)));
         check("one line\n", "", Ok((r#"["one line"]"#, "[]")));
         check("# %% [code] cell:7\n", "", Ok(("    \"# %% [code] cell:7\\n\",\n", "")));
-        check("# %% [code] cell:1\n", "", Err("line 3: the lines # %% number the cells"));
+        check("# %% [code] cell:1\n", "", Err("line 3: the lines # %% mark the cells"));
         check("# Title\n# %%", "x", Err("one cell at a time"));
         check("# %% [raw] cell:3\none line", "x", Err("line 8: "));
     }

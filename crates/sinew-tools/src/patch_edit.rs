@@ -243,7 +243,7 @@ fn take_back(host: &Host, written: &[Draft]) -> String {
     }
     match left.is_empty() {
         true => "Nothing was changed.".into(),
-        false => format!("These files were changed and could not be put back: {}.", left.join(", ")),
+        false => format!("These files were changed and could not be restored: {}.", left.join(", ")),
     }
 }
 

@@ -17,7 +17,7 @@ pub(super) fn resolve(host: &Host, call: &Call, text: &str) -> Result<PathBuf, T
     let bare = text.strip_prefix("@").unwrap_or(text);
     if let Some((drive, rest)) = drive(bare).filter(|(_, rest)| !rest.starts_with(is_separator)) {
         return Err(ToolError::Failed(format!(
-            "{text} depends on the folder that is current on {drive}: write {drive}/{rest}, or a path from the folder of the session."
+            "{text} depends on the current directory of {drive}: write {drive}/{rest}, or a path relative to the working directory."
         )));
     }
     if let Some(rest) = bare.strip_prefix("local://") {
@@ -71,7 +71,7 @@ fn local(host: &Host, text: &str, rest: &str) -> Result<PathBuf, ToolError> {
     // A link may lead outside.
     let there = path.ancestors().find(|path| path.symlink_metadata().is_ok()).unwrap_or(&folder);
     if !inside || !there.canonicalize().map_err(failed)?.starts_with(&folder) {
-        return Err(ToolError::Failed(format!("{text} leads out of local://: use a path below it.")));
+        return Err(ToolError::Failed(format!("{text} is outside of local://: use a path below it.")));
     }
     Ok(path)
 }

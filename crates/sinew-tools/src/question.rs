@@ -143,8 +143,8 @@ impl ApprovalRequest {
     #[must_use]
     pub fn confirmation(&self) -> (String, String) {
         let ApprovalRequest { tool, arguments, rule, .. } = self;
-        let unsure = self.unsure.as_ref().map(|reason| format!(" It cannot be read for sure: {reason}."));
-        let message = format!("The rule {rule} asks.{} May it run?", unsure.unwrap_or_default());
+        let unsure = self.unsure.as_ref().map(|reason| format!(" The command cannot be analyzed reliably: {reason}."));
+        let message = format!("The rule {rule} requires your approval.{} Allow this call?", unsure.unwrap_or_default());
         (self.attributed(format!("{tool} {arguments}")), message)
     }
 

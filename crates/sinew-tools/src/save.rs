@@ -112,7 +112,7 @@ impl Target {
         let names = self.old.as_ref().map_or(1, |old| std::os::unix::fs::MetadataExt::nlink(&old.facts));
         #[cfg(not(unix))]
         let names = 1;
-        (names > 1).then(|| format!("[The file had {names} names (hard links): the others keep the old content.]"))
+        (names > 1).then(|| format!("[The file had {names} names (hard links): the other names keep the old content.]"))
     }
 
     fn put(&self, host: &Host, name: &str, content: &[u8], executable: bool) -> Result<(), ToolError> {

@@ -56,7 +56,7 @@ fn run(host: &Host, call: &Call) -> Outcome {
     };
     if target.content.as_deref().map(hash) != Some(level.after) {
         host.undo.put_back(level);
-        return Err(ToolError::Failed(format!("Not undone: {name} changed since the last write of a tool.")));
+        return Err(ToolError::Failed(format!("Not undone: {name} changed after the last write by a tool.")));
     }
     let done = match &level.before {
         Some(content) => target.restore(host, &name, content),

@@ -15,14 +15,14 @@ pub(super) fn fault(name: &str) -> Option<String> {
         rest.next().is_some_and(|digit| PORT_NUMBERS.contains(digit)) && rest.next().is_none()
     });
     if is_port || DEVICES.contains(&stem.as_str()) {
-        return Some(format!("Windows keeps {name:?} for a device: choose another name"));
+        return Some(format!("{name:?} is a reserved device name on Windows: choose another name"));
     }
     if name.ends_with(['.', ' ']) {
         let better = name.trim_end_matches(['.', ' ']);
-        return Some(format!("{name:?} ends with what Windows takes away from names: write {better:?}"));
+        return Some(format!("{name:?} ends with a dot or a space, which Windows removes: write {better:?}"));
     }
     let bad = name.chars().find(|char| "<>:\"|?*".contains(*char) || char.is_control())?;
-    Some(format!("{name:?} holds {bad:?}, which no name on Windows may: choose another name"))
+    Some(format!("{name:?} contains {bad:?}, which Windows does not allow in names: choose another name"))
 }
 
 #[cfg(test)]

@@ -90,7 +90,7 @@ pub(super) fn preview(host: &Host, arguments: &Value) -> Option<FileChange> {
 fn run(host: &Host, call: &Call) -> Outcome {
     let Arguments { path: given, content } = arguments::parse(call)?;
     if given.is_empty() || given.ends_with(is_separator) {
-        return Err(ToolError::Failed(format!("Cannot write \"{given}\": it names no file")));
+        return Err(ToolError::Failed(format!("Cannot write \"{given}\": it is not the path of a file")));
     }
     let path = paths::resolve(host, call, &given)?;
     let name = paths::shown(&call.cwd, &path);
@@ -101,12 +101,12 @@ fn run(host: &Host, call: &Call) -> Outcome {
         && host.first_time(read_tracker::hash(format!("{}\0{content}", path.display()).as_bytes()))
     {
         return Err(ToolError::Failed(format!(
-            "{name} is generated (\"{mark}\"): change what it is made from. To write it anyway, repeat the call."
+            "{name} is a generated file (\"{mark}\"): change its source instead. To write it anyway, repeat the call."
         )));
     }
     if notebook::is_name(&path) && Notebook::parse(&content).is_none() {
         return Err(ToolError::Failed(format!(
-            "Cannot write {name}: the content is no notebook, which is JSON with cells. Use edit to change cells as read shows them."
+            "Cannot write {name}: the content is not a notebook (JSON with cells). Use edit to change cells as read shows them."
         )));
     }
     let hashline = host.options.settings.edit.mode == EditMode::Hashline;
@@ -125,7 +125,7 @@ fn run(host: &Host, call: &Call) -> Outcome {
         text.insert_str(0, &format!("@{name}#{tag}\n"));
     }
     if stripped {
-        text.push_str("\n[The header and the line numbers of a read were taken off the content.]");
+        text.push_str("\n[The header and the line numbers were removed from the content.]");
     }
     for note in form.and_then(TextForm::note).into_iter().chain(note).chain(target.parted()) {
         text.push_str(&format!("\n{note}"));

@@ -223,7 +223,7 @@ fn permission_requests_reach_the_client() {
         let asked = client.event("extension_ui_request");
         assert_eq!(asked["method"], "confirm");
         assert!(asked["title"].as_str().unwrap().starts_with("bash {\"command\":\"echo "), "{asked}");
-        assert_eq!(asked["message"], "The rule bash(*) asks. May it run?");
+        assert_eq!(asked["message"], "The rule bash(*) requires your approval. Allow this call?");
         let mut response = json!({"type": "extension_ui_response", "id": asked["id"]});
         response.as_object_mut().unwrap().extend(answer.as_object().unwrap().clone());
         client.send(&response);

@@ -185,13 +185,16 @@ async fn run(host: Arc<Host>, call: Call) -> Outcome {
         drop(hook);
         host.shell.give_away(state);
         let seconds = threshold.as_secs_f64();
-        let text =
-            format!("[Still running after {seconds} s: it goes on as job {id}. The next command has a new shell.]");
+        let text = format!(
+            "[Still running after {seconds} s: it continues as job {id}. The next command runs in a new shell.]"
+        );
         return Ok(ToolOutput::text(joined(running.glance(), &[text])).with_details(json!({"jobId": id})));
     }
     let end = running.ended().await;
     if in_session && let Some(why) = settle(&host, end, &run) {
-        notes.push(format!("A new shell begins with the next command, without variables and directory: {why}"));
+        notes.push(format!(
+            "The next command runs in a new shell, without the variables and the directory of this one: {why}"
+        ));
     }
     drop((turn, hook));
     let refused = host.shell.confinement().and_then(|confinement| outside::find(&confinement, end));
@@ -218,7 +221,7 @@ async fn run(host: Arc<Host>, call: Call) -> Outcome {
 async fn compile_sandbox(host: &Host) -> Result<(), ToolError> {
     let Some(confinement) = host.shell.confinement() else { return Ok(()) };
     let compiled = tokio::task::spawn_blocking(move || confinement.of_program().map(drop)).await;
-    compiled.map_err(|panic| ToolError::Failed(format!("Failed to make the sandbox: {panic}")))?
+    compiled.map_err(|panic| ToolError::Failed(format!("Failed to create the sandbox: {panic}")))?
 }
 
 /// Runs a command again that its sandbox refused.
@@ -227,7 +230,7 @@ async fn run_outside(start: Start, call: &Call, refused: &str) -> Outcome {
     let cancel_handle = running.cancel_handle();
     let _hook = call.cancel.on_cancel(move || cancel_handle.cancel());
     let end = running.ended().await;
-    report(&running, end, &[format!("{refused}. The user let the command run again outside the sandbox")])
+    report(&running, end, &[format!("{refused}. The user allowed the command to run again outside the sandbox")])
 }
 
 /// The result of a command that has ended, with notes below its output.
@@ -289,7 +292,7 @@ fn seconds(asked: Option<f64>, default: u64, background: bool, notes: &mut Vec<S
     let asked = asked.unwrap_or_else(|| f64::from(u32::try_from(default).unwrap_or(u32::MAX)));
     let seconds = asked.clamp(RANGE.0, RANGE.1);
     if (seconds - asked).abs() > f64::EPSILON {
-        notes.push(format!("The timeout of {asked} s was set to {seconds} s"));
+        notes.push(format!("The timeout of {asked} s was out of range and was changed to {seconds} s"));
     }
     Some(seconds)
 }

@@ -73,7 +73,7 @@ impl RefusedCommand {
             patterns: vec![rule.clone()],
             check: Arc::new(move |given, _| match given == wanted {
                 true => Ok(()),
-                false => Err(format!("only {wanted} lets commands run outside the sandbox")),
+                false => Err(format!("only the rule {wanted} allows commands to run outside the sandbox")),
             }),
             requester: host.options.requester.clone(),
         };
@@ -95,7 +95,7 @@ impl RefusedCommand {
     /// Returns a line for the model: what was refused and what it can do instead.
     pub(super) fn advice(&self) -> String {
         let widen = match self.mode {
-            "rules" => "the file is closed by a permission rule",
+            "rules" => "a permission rule denies access to the file",
             _ => "work inside it, or ask the user for sandbox.write, sandbox.network or --sandbox",
         };
         format!("{}; {widen}", self.note)

@@ -67,13 +67,13 @@ pub(super) fn apply(
 ) -> Result<EditedFile, Fault> {
     let form = TextForm::of(bytes);
     if !form.is_whole(bytes) {
-        let text = format!("Cannot edit {name}: it begins as UTF-16, and parts of it are not. Use bash.");
+        let text = format!("Cannot edit {name}: it begins like UTF-16, but is not valid UTF-16. Use bash.");
         return Err(Fault::Impossible(text));
     }
     let is_end = edits.iter().any(|edit| edit.old_text.is_empty());
     if let Some(notebook) = Notebook::open(path, bytes) {
         if is_end {
-            let text = format!("Cannot add to {name}: name a text of a cell in oldText. Use bash to add a cell.");
+            let text = format!("Cannot append to {name}: oldText must be a text of a cell. Use bash to add a cell.");
             return Err(Fault::Impossible(text));
         }
         match replaced(name, notebook.text().as_bytes(), edits, fuzzy) {
@@ -184,14 +184,16 @@ fn find_edit(
     let forms = [(composed(old), composed(new), "NFC"), (decomposed(old), decomposed(new), "NFD")];
     for (old, new, form) in forms.iter().filter(|(form, ..)| form != old) {
         if let Some(found) = find(file, old, new, false, all) {
-            notes.push(format!("the file has these characters in the form {form}, and so has the new text"));
+            notes.push(format!(
+                "the file uses Unicode form {form} for these characters; the new text was converted to it"
+            ));
             return Some(found);
         }
     }
     if let Some(bare) = without_numbers(old)
         && let Some(found) = find(file, &bare, &without_numbers(new).unwrap_or_else(|| new.to_string()), fuzzy, all)
     {
-        notes.push("line numbers were taken off the texts".into());
+        notes.push("line numbers were removed from the texts".into());
         return Some(found);
     }
     if fuzzy { find(file, old, new, true, all) } else { None }
@@ -220,7 +222,7 @@ fn warn(file: &[u8], from: usize, to: usize, new: &str, notes: &mut Vec<String>)
             count(*open) - count(*close)
         };
         if balance(old) != balance(new.as_bytes()) {
-            notes.push(format!("Warning: the balance of {}{} changed", char::from(*open), char::from(*close)));
+            notes.push(format!("Warning: the edit changes the balance of {}{}", char::from(*open), char::from(*close)));
         }
     }
     let rest = &file[to..];

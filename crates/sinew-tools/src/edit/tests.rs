@@ -101,7 +101,7 @@ fn missing_text_is_refused_with_the_closest_lines() {
 fn copied_line_numbers_are_removed() {
     let (done, _) = replaced("f", b"one\ntwo\n", &[change("1:one\n2:two", "1:one\n2:zwei")], true).unwrap();
     assert_eq!(done.new, b"one\nzwei\n");
-    assert_eq!(done.notes, ["line numbers were taken off the texts"]);
+    assert_eq!(done.notes, ["line numbers were removed from the texts"]);
     check("1:one\n", &[change("1:one", "2:two")], "2:two\n", Stage::Exact);
 }
 
@@ -109,7 +109,7 @@ fn copied_line_numbers_are_removed() {
 fn likely_mistakes_produce_warnings() {
     let notes =
         |file: &str, old: &str, new: &str| replaced("f", file.as_bytes(), &[change(old, new)], true).unwrap().0.notes;
-    assert_eq!(notes("a {\n}\n", "a {", "a"), ["Warning: the balance of {} changed"]);
+    assert_eq!(notes("a {\n}\n", "a {", "a"), ["Warning: the edit changes the balance of {}"]);
     let repeated = "Warning: the last line of the replacement equals the line after it";
     assert_eq!(notes("a\nb\nend\n", "b", "c\nend"), [repeated]);
     assert_eq!(notes("a\nb\nend\n", "b\n", "c\nend\n"), [repeated]);

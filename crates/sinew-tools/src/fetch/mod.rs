@@ -78,7 +78,7 @@ async fn run(host: Arc<Host>, mut call: Call) -> Outcome {
     let url = arguments.url.trim().to_string();
     let scheme = url.split_once("://").map(|(scheme, _)| scheme.to_ascii_lowercase());
     if !matches!(scheme.as_deref(), Some("http" | "https")) {
-        return Err(ToolError::Failed(format!("fetch \"{url}\": only http and https addresses are fetched")));
+        return Err(ToolError::Failed(format!("fetch \"{url}\": only http and https URLs are supported")));
     }
     let page = match host.pages.get(&url) {
         Some(page) => page,

@@ -23,7 +23,7 @@ pub(super) static SPEC: Spec = Spec {
     name: "edit",
     description: "Change files by line numbers. input holds, per file, its header @path#tag as read shows it (#new \
                   creates a file), then changes: replace A..B, delete A..B, insert before A, insert after A, insert \
-                  start, insert end. Each new line stands below its change behind a |. All numbers are those of the \
+                  start, insert end. Write each new line below its change, after a |. All numbers are those of the \
                   tagged file; all changes are made or none.",
     parameters,
     guidelines: &["In an edit name only lines that you were shown, with the last tag of the file."],
@@ -85,7 +85,9 @@ fn run(host: &Host, call: &Call) -> Outcome {
                 .with_unsaved(host);
         match wanted.iter_mut().find(|other| other.target.path == target.path) {
             Some(other) if other.tag == section.tag => other.ops.extend(section.ops),
-            Some(_) => return Err(ToolError::Failed(format!("Two tags for {name}: use one, of the last read."))),
+            Some(_) => {
+                return Err(ToolError::Failed(format!("Two tags for {name}: use only the tag of the last read.")));
+            }
             None => wanted.push(FilePatch { target, name, tag: section.tag, ops: section.ops }),
         }
     }
@@ -148,7 +150,7 @@ fn plan(host: &Host, wanted: FilePatch) -> Result<Plan, ToolError> {
     }
     let applied = match (&tag, &target.content) {
         (None, Some(_)) => return fail(format!("File exists: {name}. Read it and use its tag.")),
-        (Some(_), None) => return fail(format!("File not found: {name}. Use the tag new to create it.")),
+        (Some(_), None) => return fail(format!("File not found: {name}. Use the tag #new to create it.")),
         (None, None) => {
             let none = Lines::new(b"");
             let mut hunks = none.hunks(&name, &ops).map_err(ToolError::Failed)?;

@@ -14,20 +14,20 @@ fn refused(input: &str, expect: &str) {
 #[test]
 fn other_patch_formats_are_refused_with_a_hint() {
     refused("", "The patch is empty");
-    refused("replace 1\n|x", "begins with the header");
-    refused("@a#12345678\n@@ -1 +1 @@\n-x\n+y", "line 2: unified diffs are not read here. Write \"replace 3..5\"");
+    refused("replace 1\n|x", "must begin with the header");
+    refused("@a#12345678\n@@ -1 +1 @@\n-x\n+y", "line 2: unified diffs are not supported here. Write \"replace 3..5\"");
     refused("@a#12345678\n<<<<<<< SEARCH\n", "SEARCH/REPLACE blocks");
     refused("@a#12345678\nreplace 1\n+x", "lines with + or -");
-    refused("@a#12345678\nreplace 1\nx", "\"x\" is no change");
-    refused("@a#12345678\nreplace 1\n|x\n\n|y", "line 5: a line with | must stand directly below");
-    refused("@a#12345678\ndelete 1\n|x", "line 3: a line with | must stand directly below");
-    refused("@a#12345678\nreplace 1", "has no new lines: write each one behind a |, or use delete");
-    refused("@a#12345678\nreplace 3..1\n|x", "is no change");
-    refused("@a#12345678\nreplace 0\n|x", "is no change");
-    refused("@a#12345678\nreplace 99999999999999999999\n|x", "is no change");
-    refused("@a#1234567\ndelete 1", "is no header");
-    refused("@#12345678\ndelete 1", "is no header");
-    refused("@a#new\ndelete 1", "has no lines yet");
+    refused("@a#12345678\nreplace 1\nx", "\"x\" is not a change");
+    refused("@a#12345678\nreplace 1\n|x\n\n|y", "line 5: a line with | must directly follow");
+    refused("@a#12345678\ndelete 1\n|x", "line 3: a line with | must directly follow");
+    refused("@a#12345678\nreplace 1", "has no new lines: write each one after a |, or use delete");
+    refused("@a#12345678\nreplace 3..1\n|x", "is not a change");
+    refused("@a#12345678\nreplace 0\n|x", "is not a change");
+    refused("@a#12345678\nreplace 99999999999999999999\n|x", "is not a change");
+    refused("@a#1234567\ndelete 1", "is not a file header");
+    refused("@#12345678\ndelete 1", "is not a file header");
+    refused("@a#new\ndelete 1", "is a new file (#new) without lines");
     refused("@a#12345678", "No changes for a");
 }
 
@@ -39,7 +39,7 @@ fn small_syntax_slips_are_accepted() {
     assert_eq!((section.path.as_str(), section.tag.as_deref()), ("d/a#b.c", Some("abcdef01")));
     assert_eq!((&section.ops[0].at, section.ops[0].body.join(",").as_str()), (&ChangePosition::Lines(1..3), "x,y,z"));
     assert_eq!((&section.ops[1].at, section.ops[1].body.as_slice()), (&ChangePosition::End, &[String::new()][..]));
-    assert_eq!(patch.notes, ["Line numbers were taken off the new lines of d/a#b.c"]);
+    assert_eq!(patch.notes, ["Line numbers were removed from the new lines of d/a#b.c"]);
     // Numbers that do not match the position are content.
     let patch = parse("@a#12345678\nreplace 2\n|8080:80").unwrap();
     assert_eq!(patch.sections[0].ops[0].body, ["8080:80"]);

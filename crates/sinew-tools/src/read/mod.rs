@@ -30,7 +30,7 @@ use window::{Limits, Window};
 pub(super) static SPEC: Spec = Spec {
     name: "read",
     description: "Read a file: text as <line>:<text>, up to 2,000 lines or 50 KB at once; pictures are shown; folders \
-                  are listed. The line numbers are no part of the file.",
+                  are listed. Line numbers are not part of the file.",
     parameters,
     guidelines: &["Read a file before you change it. Use read, not cat or sed."],
     concurrency: Concurrency::Shared,
@@ -126,18 +126,18 @@ fn run(host: &Host, call: &Call) -> Outcome {
     }
     if let Some(id) = given.strip_prefix("agent://") {
         let path = host.options.artifacts.latest_of(&format!("agent-{id}"));
-        let path = path.ok_or_else(|| ToolError::Failed(format!("No long result of a subagent {id}")))?;
+        let path = path.ok_or_else(|| ToolError::Failed(format!("No saved result of a subagent {id}")))?;
         let file = open_plain(&path).map_err(|error| ToolError::Failed(format!("Cannot read {given}: {error}")))?;
         return text(host, call, (&path, file), &given, range, false);
     }
     if let Some(rest) = given.strip_prefix("skill://") {
         let name = rest.split('/').next().unwrap_or_default();
-        let none = || ToolError::Failed(format!("Unknown skill: {name}. There is none."));
+        let none = || ToolError::Failed(format!("Unknown skill: {name}. No skills are available."));
         let path = host.resources().ok_or_else(none)?.skill_file(rest).map_err(ToolError::Failed)?;
         return file(host, call, &path, &given, range);
     }
     if let Some(name) = given.strip_prefix("rule://") {
-        let none = || ToolError::Failed(format!("Unknown rule: {name}. There is none."));
+        let none = || ToolError::Failed(format!("Unknown rule: {name}. No rules are available."));
         let text = host.resources().ok_or_else(none)?.rule_text(name).map_err(ToolError::Failed)?;
         return Ok(internal::lines(&text, range));
     }
@@ -228,7 +228,7 @@ fn file(host: &Host, call: &Call, path: &Path, name: &str, range: Range) -> Outc
             ls::list(path, name, range.limit.unwrap_or(500), call, &access)
         }
         Err(error) if error.kind() == ErrorKind::InvalidInput => {
-            Err(ToolError::Failed(format!("{name} is a pipe, a socket or a device: not read")))
+            Err(ToolError::Failed(format!("Cannot read {name}: it is a pipe, a socket or a device")))
         }
         Err(error) => Err(failed(error)),
     }
@@ -347,7 +347,7 @@ fn show(window: &Window, name: &str, path: &Path, asked: usize, raw: bool) -> To
     text.pop();
     let end = first + window.lines.len() - 1;
     if lossy {
-        text.push_str("\n[The file is not valid UTF-8: bytes that are none are shown as \u{fffd}.]");
+        text.push_str("\n[The file is not valid UTF-8: invalid bytes are shown as \u{fffd}.]");
     }
     if window.known && end >= total {
         return ToolOutput::text(text);

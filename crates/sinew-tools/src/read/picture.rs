@@ -33,11 +33,13 @@ pub(super) fn read(
     let settings = host.options.settings.images;
     if settings.block_images {
         let size = size_text(size);
-        return Ok(ToolOutput::text(format!("Image file: {name} ({size}, {mime_type}). Images are switched off.")));
+        return Ok(ToolOutput::text(format!("Image file: {name} ({size}, {mime_type}). Images are disabled.")));
     }
     if size > LARGEST {
         let size = size_text(size);
-        return Ok(ToolOutput::text(format!("Image file: {name} ({size}, {mime_type}). Not shown: above 20 MB.")));
+        return Ok(ToolOutput::text(format!(
+            "Image file: {name} ({size}, {mime_type}). Not shown: larger than 20 MB."
+        )));
     }
     let failed = |error: std::io::Error| ToolError::Failed(format!("Cannot read {name}: {error}"));
     let mut bytes = Vec::new();

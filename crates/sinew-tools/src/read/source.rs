@@ -108,7 +108,7 @@ impl Source {
 
 /// Reads all bytes, within a limit.
 fn whole(input: &mut dyn Read) -> io::Result<Vec<u8>> {
-    let text = "it has to be converted and is larger than 64 MB";
+    let text = "it is larger than 64 MB, the limit for UTF-16 files and notebooks";
     read_limited(input, CONVERTED)?.ok_or_else(|| io::Error::new(io::ErrorKind::FileTooLarge, text))
 }
 

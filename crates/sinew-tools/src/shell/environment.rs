@@ -16,10 +16,13 @@ const GIT_READERS: [&str; 5] = ["status", "log", "diff", "show", "blame"];
 /// Variables that prevent programs from waiting for input, because nobody sees their editors, pagers or prompts.
 /// Programs run the values through a shell or by name.
 const UNATTENDED: [(&str, &str); 8] = [
-    ("GIT_EDITOR", "echo 'No editor opens here: pass the text as an option, such as -m TEXT or --no-edit.' >&2; false"),
+    (
+        "GIT_EDITOR",
+        "echo 'No editor is available: pass the text as an option, such as -m TEXT or --no-edit.' >&2; false",
+    ),
     (
         "GIT_SEQUENCE_EDITOR",
-        "echo 'No editor opens here: set GIT_SEQUENCE_EDITOR to a command that edits the list.' >&2; false",
+        "echo 'No editor is available: set GIT_SEQUENCE_EDITOR to a command that edits the list.' >&2; false",
     ),
     ("EDITOR", "false"),
     ("VISUAL", "false"),

@@ -201,7 +201,7 @@ impl List {
     /// Removes surplus finished jobs.
     fn admits(&mut self) -> Result<(), ToolError> {
         if self.closed {
-            return Err(ToolError::Failed("The session is over: no job can be started.".into()));
+            return Err(ToolError::Failed("Cannot start a job: the session has ended.".into()));
         }
         let running = self.entries.iter().filter(|entry| entry.command.end().is_none()).count();
         if running >= MOST {

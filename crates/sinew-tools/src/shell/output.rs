@@ -121,7 +121,7 @@ impl Output {
         });
         self.artifact = match made {
             Ok((id, file)) => Artifact::Open { id, file, written: self.start.len() as u64 },
-            Err(error) => Artifact::Failed(format!("The full output could not be kept: {error}")),
+            Err(error) => Artifact::Failed(format!("The full output could not be saved: {error}")),
         };
     }
 
@@ -132,11 +132,11 @@ impl Output {
         }
         *written += bytes.len() as u64;
         let result = match *written > LARGEST {
-            true => file.push(b"[The rest is not kept: 256 MB]\n"),
+            true => file.push(b"[The rest was not saved: the limit is 256 MB]\n"),
             false => file.push(bytes),
         };
         if let Err(error) = result {
-            self.artifact = Artifact::Failed(format!("The full output could not be kept: {error}"));
+            self.artifact = Artifact::Failed(format!("The full output could not be saved: {error}"));
         }
     }
 
@@ -204,7 +204,7 @@ impl Output {
         if let Artifact::Open { file, .. } = &mut self.artifact
             && let Err(error) = file.finish()
         {
-            self.artifact = Artifact::Failed(format!("The full output could not be kept: {error}"));
+            self.artifact = Artifact::Failed(format!("The full output could not be saved: {error}"));
         }
         match &self.artifact {
             Artifact::None => (String::new(), None),

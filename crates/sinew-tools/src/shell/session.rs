@@ -72,7 +72,7 @@ impl SessionShell {
     pub(crate) fn open(&self) -> Result<Arc<Shell>, ToolError> {
         let mut now = self.now();
         if now.closed {
-            return Err(ToolError::Failed("The session is over: no command can be run.".into()));
+            return Err(ToolError::Failed("Cannot run a command: the session has ended.".into()));
         }
         if let Some(shell) = &now.shell {
             return Ok(Arc::clone(shell));

@@ -66,7 +66,7 @@ fn programs_do_not_wait_for_an_editor_or_a_pager() {
     let stage = Stage::new();
     let commit = "git init -q . && git config user.name a && git config user.email a@b && echo x > x && git add x && git commit -a";
     let (text, error) = stage.call("bash", json!({"command": commit}));
-    assert!(error && text.contains("No editor opens here: pass the text as an option, such as -m TEXT"), "{text}");
+    assert!(error && text.contains("No editor is available: pass the text as an option, such as -m TEXT"), "{text}");
     stage.ok("bash", json!({"command": "git commit -qm x && git -p log --format=%s | cat"}), "x");
     stage.ok("bash", json!({"command": "git -p log --format=%s"}), "x");
     let (text, error) =
@@ -87,7 +87,7 @@ fn every_way_to_end_has_its_message() {
     stage.ok("bash", json!({"command": "echo again"}), "again");
     // A lost shell loses its working directory.
     stage.put("sub/x", "");
-    let lost = "Command exited with code 3\n[A new shell begins with the next command, without variables and directory: \
+    let lost = "Command exited with code 3\n[The next command runs in a new shell, without the variables and the directory of this one: \
                 the command ended the shell (exit, exec or set -e)]";
     stage.fails("bash", json!({"command": "cd sub; exit 3"}), lost);
     stage.ok("bash", json!({"command": "pwd"}), &stage.cwd().display().to_string());
@@ -99,7 +99,11 @@ fn every_way_to_end_has_its_message() {
     stage.put("f", "");
     let file = format!("Working directory is not a directory: {}/f", stage.cwd().display());
     stage.fails("bash", json!({"command": "ls", "cwd": "f"}), &file);
-    stage.ok("bash", json!({"command": "true", "timeout": 0}), "(no output)\n[The timeout of 0 s was set to 1 s]");
+    stage.ok(
+        "bash",
+        json!({"command": "true", "timeout": 0}),
+        "(no output)\n[The timeout of 0 s was out of range and was changed to 1 s]",
+    );
     stage.ok("bash", json!({"command": "yes | head -2"}), "y\ny");
 }
 
@@ -118,7 +122,7 @@ fn long_output_is_truncated_and_saved() {
     let stage = Stage::new();
     stage.put("../artifacts", "in the way");
     let (text, error) = stage.call("bash", json!({"command": "seq 1 100000"}));
-    assert!(!error && text.contains("The full output could not be kept: "), "{}", &text[text.len() - 200..]);
+    assert!(!error && text.contains("The full output could not be saved: "), "{}", &text[text.len() - 200..]);
 }
 
 fn truncation_respects_characters_and_the_artifact_is_complete() {

@@ -69,7 +69,7 @@ fn read_handles_unusual_files() {
     stage.put("wide", utf16);
     stage.ok("read", json!({"path": "wide"}), "1:hé\n2:you");
     stage.put("latin", b"a\xe9b\n");
-    let note = "[The file is not valid UTF-8: bytes that are none are shown as \u{fffd}.]";
+    let note = "[The file is not valid UTF-8: invalid bytes are shown as \u{fffd}.]";
     stage.ok("read", json!({"path": "latin"}), &format!("1:a\u{fffd}b\n{note}"));
     stage.put("bom", "\u{feff}x\n");
     stage.ok("read", json!({"path": "bom"}), "1:x");
@@ -116,7 +116,7 @@ fn write_is_atomic_and_keeps_the_mode() {
     stage.put("made", "// @generated\n");
     stage.call("read", json!({"path": "made"}));
     let (text, error) = stage.call("write", json!({"path": "made", "content": "y"}));
-    assert!(error && text.contains("is generated"), "{text}");
+    assert!(error && text.contains("is a generated file"), "{text}");
     stage.ok("write", json!({"path": "made", "content": "y"}), "Successfully wrote 1 bytes to made");
 }
 
@@ -209,7 +209,7 @@ fn grep_shows_blocks_per_file() {
     stage.ok("grep", json!({"pattern": "zzz"}), "No matches found");
     let one = "a.rs\n1:fn a() {}\n[1 matches shown. Use offset=1 for more, or refine the pattern.]";
     stage.ok("grep", json!({"pattern": "fn", "limit": 1}), one);
-    let literal = "a.rs\n1:fn a() {}\n[The pattern is no regular expression (unbalanced bracket): searched as text.]";
+    let literal = "a.rs\n1:fn a() {}\n[The pattern is not a regular expression (unbalanced bracket), so it was searched as text.]";
     stage.ok("grep", json!({"pattern": "a("}), literal);
     stage.ok("grep", json!({"pattern": "c", "path": "no, d"}), "d/b.rs\n1:fn c() {}\n[Not found: no.]");
     stage.fails("grep", json!({"pattern": ""}), "Pattern must not be empty");
@@ -227,7 +227,7 @@ fn find_sees_changes_of_other_tools_at_once() {
     stage.ok("find", json!({"pattern": "a/b.rs"}), "a/b.rs");
     stage.ok("bash", json!({"command": "rm a/b.rs && touch c.rs"}), "(no output)");
     stage.ok("find", json!({"pattern": "*.rs"}), "c.rs");
-    let root = "Searching / is refused: name a folder below it.";
+    let root = "Cannot search /: choose a folder below it.";
     stage.fails("find", json!({"pattern": "x", "path": "/"}), root);
 }
 
@@ -268,9 +268,9 @@ fn a_session_has_a_scratch_directory() {
     stage.call("edit", json!({"path": "local://notes/a.md", "oldText": "one", "newText": "two"}));
     stage.ok("bash", json!({"command": "cat $ARTIFACTS/local/notes/a.md; ln -s / $ARTIFACTS/local/root"}), "two");
     for path in ["local://../x", "local:///etc/passwd", "local://root/etc/passwd", "local://notes/../../x"] {
-        stage.fails("read", json!({"path": path}), &format!("{path} leads out of local://: use a path below it."));
+        stage.fails("read", json!({"path": path}), &format!("{path} is outside of local://: use a path below it."));
         let (text, error) = stage.call("write", json!({"path": path, "content": ""}));
-        assert!(error && text.contains("leads out of local://"), "{text}");
+        assert!(error && text.contains("is outside of local://"), "{text}");
     }
 }
 
@@ -320,7 +320,7 @@ fn hostile_files_get_an_answer() {
     let _socket = std::os::unix::net::UnixListener::bind(stage.cwd().join("socket")).unwrap();
     assert!(std::process::Command::new("mkfifo").arg(stage.cwd().join("fifo")).status().unwrap().success());
     for name in ["socket", "fifo", "/dev/null"] {
-        stage.fails("read", json!({"path": name}), &format!("{name} is a pipe, a socket or a device: not read"));
+        stage.fails("read", json!({"path": name}), &format!("Cannot read {name}: it is a pipe, a socket or a device"));
         let text = format!("Cannot write {name}: it is a pipe, a socket or a device");
         stage.fails("write", json!({"path": name, "content": "x"}), &text);
         stage.fails("edit", json!({"path": name, "oldText": "a", "newText": "b"}), &text);

@@ -114,9 +114,9 @@ fn a_patch_applies_completely_or_not_at_all() {
     stage.fails("edit", patch(&wrong), "Line 5 is beyond the end of b: its last line is 1.");
     assert_eq!(stage.get("a"), "1\n2\n");
     stage.fails("edit", patch("@a#new\ninsert start\n|x"), "File exists: a. Read it and use its tag.");
-    let none = "File not found: none. Use the tag new to create it.";
+    let none = "File not found: none. Use the tag #new to create it.";
     stage.fails("edit", patch("@none#12345678\ndelete 1"), none);
-    let twice = "Two tags for a: use one, of the last read.";
+    let twice = "Two tags for a: use only the tag of the last read.";
     stage.fails("edit", patch(&format!("@a#{a}\ndelete 1\n@./a#00000000\ndelete 2")), twice);
     stage.put("wide", b"\xff\xfe1\0\n\0");
     let binary = "Cannot edit wide by lines: it is binary or UTF-16. Use bash.";
@@ -172,7 +172,7 @@ fn a_write_in_hashline_mode_has_a_tag() {
     assert_eq!(text, format!("@a#{}\nSuccessfully wrote 3 bytes to a", tag(&stage, "a")));
     let (text, _) =
         stage.call("write", json!({"path": "a", "content": format!("@a#{}\n1:x\n2:1:z", tag(&stage, "a"))}));
-    assert!(text.ends_with("[The header and the line numbers of a read were taken off the content.]"), "{text}");
+    assert!(text.ends_with("[The header and the line numbers were removed from the content.]"), "{text}");
     assert_eq!(stage.get("a"), "x\n1:z");
     stage.put("empty", "");
     let (text, _) = stage.call("read", json!({"path": "empty"}));
@@ -194,7 +194,7 @@ fn the_last_writes_can_be_undone() {
     stage.fails("undo_edit", json!({"path": "a"}), nothing);
     stage.call("write", json!({"path": "b", "content": "1"}));
     stage.put("b", "mine");
-    stage.fails("undo_edit", json!({"path": "b"}), "Not undone: b changed since the last write of a tool.");
+    stage.fails("undo_edit", json!({"path": "b"}), "Not undone: b changed after the last write by a tool.");
     stage.put("b", "1");
     stage.ok("find", json!({"pattern": "*"}), "b\na");
     stage.ok("undo_edit", json!({"path": "b"}), "Removed b: the last write had created it.");

@@ -95,7 +95,7 @@ fn jobs_are_listed_read_and_cancelled() {
         text.starts_with("[Job 2 failed after ") && text.ends_with(" s (Command exited with code 5): exit 5]"),
         "{text}"
     );
-    stage.fails("job", json!({"action": "output"}), "Name a job by its id: 1, 2");
+    stage.fails("job", json!({"action": "output"}), "Choose a job by its id: 1, 2");
     let (text, _) = stage.call("job", json!({"action": "list"}));
     assert!(text.starts_with("Job 1 was cancelled") && text.contains("\nJob 2 failed"), "{text}");
     stage.ok("bash", json!({"command": "sleep 1000", "background": true, "timeout": 1}), "Started job 3.");
@@ -133,7 +133,7 @@ fn jobs_are_limited_and_end_with_the_session() {
     assert!(pids.iter().all(|pid| is_alive(pid)));
     stage.host.close();
     assert!(!pids.iter().any(|pid| is_alive(pid)));
-    let over = "The session is over: no job can be started.";
+    let over = "Cannot start a job: the session has ended.";
     stage.fails("bash", json!({"command": "true", "background": true}), over);
 }
 
@@ -143,7 +143,7 @@ fn a_long_command_becomes_a_job() {
     stage.ok("bash", json!({"command": "v=kept; cd d"}), "(no output)");
     let command = "echo a; v=lost; while [ ! -e ../go ]; do sleep 0.01; done; echo b";
     let (text, error) = stage.call("bash", json!({"command": command}));
-    let expect = "a\n[Still running after 3 s: it goes on as job 1. The next command has a new shell.]";
+    let expect = "a\n[Still running after 3 s: it continues as job 1. The next command runs in a new shell.]";
     assert_eq!((text.as_str(), error), (expect, false));
     // The new shell has the state from before that command.
     stage.ok("bash", json!({"command": "echo $v; ls; touch ../go"}), "kept\nx");

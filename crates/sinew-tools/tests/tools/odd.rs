@@ -134,7 +134,7 @@ fn an_unreadable_match_does_not_hide_others() {
     let name = std::ffi::OsStr::from_bytes(b"bad\xff");
     std::fs::write(stage.cwd().join(name), "hit\nhit\n").unwrap();
     let expect = "good\n1:hit\n[2 matches shown. Use offset=2 for more, or refine the pattern.]\n[bad\u{fffd}: \
-                  matches that cannot be shown: use bash for this file]";
+                  its matches cannot be shown. Use bash for this file]";
     // More matches than the limit: the files contribute matches in turn, and are opened by name.
     let (text, error) = stage.call("grep", json!({"pattern": "hit", "limit": 2}));
     assert_eq!(
@@ -163,7 +163,7 @@ fn patterns_can_leave_the_search_directory() {
     find("../none*", "e", "No files found matching pattern");
     let none = format!("Path not found: {}", cwd.parent().unwrap().join("none").display());
     stage.fails("find", json!({"pattern": "../none/*.rs"}), &none);
-    stage.fails("find", json!({"pattern": "/*"}), "Searching / is refused: name a folder below it.");
+    stage.fails("find", json!({"pattern": "/*"}), "Cannot search /: choose a folder below it.");
 }
 
 fn ambiguous_text_is_not_edited() {
@@ -206,7 +206,7 @@ fn an_edit_keeps_utf16() {
     let encoded = |text: &str| text.encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<u8>>();
     assert_eq!(file(), encoded("\u{feff}zw\u{f6}i\n"));
     stage.put("a", [&wide[..], b"x"].concat());
-    let text = "Cannot edit a: it begins as UTF-16, and parts of it are not. Use bash.";
+    let text = "Cannot edit a: it begins like UTF-16, but is not valid UTF-16. Use bash.";
     stage.fails("edit", json!({"path": "a", "oldText": "one", "newText": "two"}), text);
     assert_eq!(file(), [&wide[..], b"x"].concat());
 }
@@ -249,9 +249,9 @@ fn notebook_edits_apply_to_the_text_that_read_shows() {
     stage.ok("edit", edit("\"a = 2\\n\"", "\"a = 3\\n\""), "Applied 1 edit to n.ipynb.");
     assert_eq!(file(), book.replace("a = 1", "a = 3").replace("\"b\"", "\"c\""));
     let (text, failed) = stage.call("edit", edit("# %% [code]", "x"));
-    assert!(failed && text.contains("the lines # %% number the cells of the notebook"), "{text}");
+    assert!(failed && text.contains("the lines # %% mark the cells of the notebook"), "{text}");
     let (text, failed) = stage.call("write", json!({"path": "n.ipynb", "content": "# %% [code] cell:0\nx\n"}));
-    assert!(failed && text.contains("the content is no notebook"), "{text}");
+    assert!(failed && text.contains("the content is not a notebook"), "{text}");
 }
 
 fn a_write_keeps_attributes_and_reports_hard_links() {
@@ -263,7 +263,7 @@ fn a_write_keeps_attributes_and_reports_hard_links() {
     // Not every file system supports attributes; if it does, they are kept.
     let flags = rustix::fs::XattrFlags::empty();
     let kept = rustix::fs::setxattr(&path, "user.sinew", b"kept", flags).is_ok();
-    let note = "[The file had 2 names (hard links): the others keep the old content.]";
+    let note = "[The file had 2 names (hard links): the other names keep the old content.]";
     let edit = json!({"path": "a", "oldText": "one", "newText": "two"});
     stage.ok("edit", edit, &format!("Applied 1 edit to a.\n{note}"));
     stage.ok("write", json!({"path": "a", "content": "x"}), "Successfully wrote 1 bytes to a");

@@ -93,7 +93,7 @@ fn private_addresses_are_refused() {
         assert!(error && text.contains("resolves to a private address"), "{host}: {text}");
     }
     for url in ["file:///etc/passwd", "ftp://a/b", "page"] {
-        let text = format!("fetch \"{url}\": only http and https addresses are fetched");
+        let text = format!("fetch \"{url}\": only http and https URLs are supported");
         stage.fails("fetch", json!({"url": url}), &text);
     }
 }

@@ -73,7 +73,7 @@ fn unusable_paths_suggest_what_to_write() {
         let (text, is_error) = stage.call(tool, json!({"path": format!("{drive}x")}));
         assert!(is_error && text.contains(&format!("write {drive}/x")), "{tool}: {text}");
     }
-    stage.fails("write", json!({"path": "a\\", "content": "x"}), "Cannot write \"a\\\": it names no file");
+    stage.fails("write", json!({"path": "a\\", "content": "x"}), "Cannot write \"a\\\": it is not the path of a file");
     for path in ["no\\such", "CON", r"\\localhost\no such share\x"] {
         for tool in ["read", "ls"] {
             let (text, is_error) = stage.call(tool, json!({"path": path}));
