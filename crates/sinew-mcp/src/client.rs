@@ -296,7 +296,7 @@ impl Client {
                 Ok(self.ask(question).await)
             }
             "roots/list" => Ok(json!({ "roots": self.core.host.roots() })),
-            other => Err(McpError::Protocol(format!("the server asked for \"{other}\", which sinew does not offer"))),
+            other => Err(McpError::Protocol(format!("the server asked for \"{other}\", which sinew does not support"))),
         }
     }
 
@@ -408,7 +408,7 @@ impl Client {
         params.insert("clientInfo".to_string(), self.client_info());
         let result = self.link.request(&self.core, "initialize", params, None, false).await?;
         let initialized: InitializeResult = serde_json::from_str(result.get())
-            .map_err(|error| McpError::Protocol(format!("the answer to initialize cannot be read: {error}")))?;
+            .map_err(|error| McpError::Protocol(format!("invalid answer to initialize: {error}")))?;
         let Some(version) = era::legacy_version(&initialized.protocol_version) else {
             return Err(no_common(vec![initialized.protocol_version]));
         };
@@ -448,7 +448,7 @@ impl Client {
             let Some(link) = link.upgrade() else { return };
             let ended = link.request(&core, "subscriptions/listen", params, None, true).await;
             if let Err(error) = ended {
-                core.host.log(&format!("changes of lists are not told any more: {error}"));
+                core.host.log(&format!("the server no longer reports changes of its lists: {error}"));
             }
         }))
     }
@@ -468,8 +468,8 @@ fn read_result(result: &RawValue) -> Result<Option<InputRequired>, McpError> {
         None | Some("complete") => Ok(None),
         Some("input_required") => serde_json::from_str(result.get())
             .map(Some)
-            .map_err(|error| McpError::Protocol(format!("a request for input that cannot be read: {error}"))),
-        Some(other) => Err(McpError::Protocol(format!("a result of the type \"{other}\", which sinew does not know"))),
+            .map_err(|error| McpError::Protocol(format!("invalid request for input: {error}"))),
+        Some(other) => Err(McpError::Protocol(format!("unknown type of result: \"{other}\""))),
     }
 }
 

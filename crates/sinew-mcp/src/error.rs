@@ -73,9 +73,9 @@ impl fmt::Display for McpError {
             McpError::NeedsAuth(_) => f.write_str("MCP error: the server needs a login"),
             McpError::NoCommonVersion { ours, theirs } => write!(
                 f,
-                "MCP error: no common protocol version: sinew speaks {}; the server speaks {}",
+                "MCP error: no common protocol version: sinew supports {}; the server supports {}",
                 ours.join(", "),
-                if theirs.is_empty() { "none that it names".to_string() } else { theirs.join(", ") }
+                if theirs.is_empty() { "unknown versions".to_string() } else { theirs.join(", ") }
             ),
             McpError::Protocol(what) => write!(f, "MCP error: {what}"),
             McpError::Http { status, body } if body.is_empty() => write!(f, "MCP error: HTTP status {status}"),
@@ -84,7 +84,7 @@ impl fmt::Display for McpError {
                 write!(f, "The server asked for input that nobody can give: {message}")
             }
             McpError::TooManyCalls(waiting) => {
-                write!(f, "MCP error: {waiting} calls of this server wait for an answer; wait for some of them")
+                write!(f, "MCP error: {waiting} calls of this server are still unanswered; wait until some have ended")
             }
             McpError::Start(reason) => write!(f, "MCP error: {reason}"),
         }

@@ -42,13 +42,13 @@ fn collect(schema: &Value, mut path: Option<&mut Vec<String>>, found: &mut Vec<P
     };
     if let Some(name) = members.get(MARK) {
         let Some(path) = path.as_deref().filter(|path| !path.is_empty()) else {
-            return Err(format!("{MARK} stands where no argument of its own is"));
+            return Err(format!("{MARK} is not at an argument"));
         };
         let name = name.as_str().filter(|name| is_token(name));
-        let name = name.ok_or_else(|| format!("{MARK} of \"{}\" is no header name", path.join(".")))?;
+        let name = name.ok_or_else(|| format!("{MARK} of \"{}\" is not a header name", path.join(".")))?;
         if !matches!(members.get("type").and_then(Value::as_str), Some("string" | "integer" | "boolean")) {
             return Err(format!(
-                "{MARK} of \"{}\" is at a value that is no string, integer or boolean",
+                "{MARK} of \"{}\" requires a value of type string, integer or boolean",
                 path.join(".")
             ));
         }
@@ -170,16 +170,22 @@ mod tests {
 
     #[test]
     fn rejects_invalid_header_marks() {
-        check_bad(json!({"type": "string", "x-mcp-header": "A"}), "no argument of its own");
-        check_bad(property(json!({"type": "string", "x-mcp-header": ""})), "no header name");
-        check_bad(property(json!({"type": "string", "x-mcp-header": "a b"})), "no header name");
-        check_bad(property(json!({"type": "string", "x-mcp-header": 5})), "no header name");
-        check_bad(property(json!({"type": "object", "x-mcp-header": "A"})), "no string, integer or boolean");
-        check_bad(property(json!({"type": "number", "x-mcp-header": "A"})), "no string, integer or boolean");
+        check_bad(json!({"type": "string", "x-mcp-header": "A"}), "is not at an argument");
+        check_bad(property(json!({"type": "string", "x-mcp-header": ""})), "is not a header name");
+        check_bad(property(json!({"type": "string", "x-mcp-header": "a b"})), "is not a header name");
+        check_bad(property(json!({"type": "string", "x-mcp-header": 5})), "is not a header name");
+        check_bad(
+            property(json!({"type": "object", "x-mcp-header": "A"})),
+            "requires a value of type string, integer or boolean",
+        );
+        check_bad(
+            property(json!({"type": "number", "x-mcp-header": "A"})),
+            "requires a value of type string, integer or boolean",
+        );
         let item = json!({"type": "string", "x-mcp-header": "A"});
-        check_bad(property(json!({"type": "array", "items": item})), "no argument of its own");
-        check_bad(json!({"oneOf": [property(item.clone())]}), "no argument of its own");
-        check_bad(json!({"$defs": {"x": property(item.clone())}}), "no argument of its own");
+        check_bad(property(json!({"type": "array", "items": item})), "is not at an argument");
+        check_bad(json!({"oneOf": [property(item.clone())]}), "is not at an argument");
+        check_bad(json!({"$defs": {"x": property(item.clone())}}), "is not at an argument");
         let other = json!({"type": "string", "x-mcp-header": "a"});
         check_bad(json!({"properties": {"a": item, "b": other}}), "used twice");
     }

@@ -116,6 +116,6 @@ pub(crate) fn set_progress_token(params: &mut Map<String, Value>, id: i64) {
 
 /// Returns the message that tells a server that a call is cancelled.
 pub(crate) fn cancelled(id: i64) -> Vec<u8> {
-    let params = json!({"requestId": id, "reason": "the caller waits no longer"});
+    let params = json!({"requestId": id, "reason": "the caller stopped waiting"});
     message::encode_notification("notifications/cancelled", Some(&params))
 }

@@ -83,7 +83,7 @@ impl PageReader {
         self.pages += 1;
         let read = page.and_then(|page| {
             self.read(&page).map_err(|reason| {
-                McpError::Protocol(format!("{} brought a page that cannot be read: {reason}", self.kind.method()))
+                McpError::Protocol(format!("{} returned an invalid page: {reason}", self.kind.method()))
             })
         });
         match read {
@@ -99,9 +99,7 @@ impl PageReader {
     pub(crate) fn finish(mut self) -> Listing {
         if self.nameless > 0 {
             let (count, method) = (self.nameless, self.kind.method());
-            self.note(format!(
-                "{count} items of {method} have no usable name, or one that came before, and are left out"
-            ));
+            self.note(format!("{count} items of {method} have no usable name, or a repeated one, and are left out"));
         }
         self.listing
     }
@@ -129,7 +127,7 @@ impl PageReader {
         }
         let Some(cursor) = next_cursor else { return Ok(None) };
         if !self.cursors.insert(cursor.clone()) {
-            self.note(format!("{} repeats a cursor; what follows is left out", self.kind.method()));
+            self.note(format!("{} repeats a cursor; the rest is left out", self.kind.method()));
             return Ok(None);
         }
         if self.pages >= PAGE_LIMIT {
@@ -235,7 +233,7 @@ mod tests {
     #[test]
     fn an_unreadable_first_page_is_an_error() {
         let error = read(|_| Ok(json!({"tool": []}))).unwrap_err();
-        assert!(error.to_string().contains("tools/list brought a page that cannot be read: missing field tools"));
+        assert!(error.to_string().contains("tools/list returned an invalid page: missing field tools"));
         assert!(read(|_| Err(McpError::Closed(String::new()))).is_err());
     }
 }

@@ -240,7 +240,7 @@ struct WireToolResult<'a> {
 /// Reads the result of `tools/call`.
 pub(crate) fn tool_result(raw: &RawValue) -> Result<ToolResult, String> {
     let wire: WireToolResult<'_> =
-        serde_json::from_str(raw.get()).map_err(|error| format!("a result that cannot be read: {error}"))?;
+        serde_json::from_str(raw.get()).map_err(|error| format!("invalid result: {error}"))?;
     Ok(ToolResult {
         content: wire.content.unwrap_or_default().iter().map(content).collect(),
         structured: wire.structured_content.map(RawValue::to_owned),
@@ -266,7 +266,7 @@ pub(crate) fn prompt_result(raw: &RawValue) -> Result<Vec<PromptMessage>, String
 }
 
 fn parse(raw: &RawValue) -> Result<Value, String> {
-    serde_json::from_str(raw.get()).map_err(|error| format!("a result that cannot be read: {error}"))
+    serde_json::from_str(raw.get()).map_err(|error| format!("invalid result: {error}"))
 }
 
 fn content(part: &Value) -> Content {

@@ -132,7 +132,7 @@ impl PipeLink {
     }
 
     fn closed(&self) -> McpError {
-        McpError::Closed(self.closed_reason().unwrap_or_else(|| "the server reads no more".to_string()))
+        McpError::Closed(self.closed_reason().unwrap_or_else(|| "the server stopped reading".to_string()))
     }
 }
 
@@ -229,9 +229,9 @@ fn receive(
                 }
             }
             Event::Bad { reason, preview, fatal: last } => {
-                core.host.log(&format!("not a message of the protocol ({reason}): {preview}"));
+                core.host.log(&format!("not a protocol message ({reason}): {preview}"));
                 if last {
-                    *fatal = Some("the server writes text that is not the protocol".to_string());
+                    *fatal = Some("the server writes text that is not a protocol message".to_string());
                 }
             }
         }

@@ -127,7 +127,7 @@ async fn incompatible_versions_are_both_named() {
         (&["error:-32601", "1999-01-01"], "1999-01-01"),
     ] {
         let error = start_with(args, &patient()).await.err().unwrap();
-        let expect = "no common protocol version: sinew speaks 2026-07-28, 2025-11-25, 2025-06-18, 2025-03-26, \
+        let expect = "no common protocol version: sinew supports 2026-07-28, 2025-11-25, 2025-06-18, 2025-03-26, \
                       2024-11-05; the server speaks ";
         assert_eq!(error.to_string(), format!("MCP error: {expect}{theirs}"));
     }
@@ -165,7 +165,7 @@ async fn results_without_a_type_are_complete_and_unknown_types_are_errors() {
     let other = |kind: &str| Content::Other(kind.to_string());
     assert_eq!(result.content, [Content::Text("complete".into()), other("smell"), other("")]);
     let error = call(&client, "odd-type", json!({})).await.unwrap_err();
-    assert_eq!(error.to_string(), "MCP error: a result of the type \"hologram\", which sinew does not know");
+    assert_eq!(error.to_string(), "MCP error: unknown type of result: \"hologram\"");
     assert_eq!(call(&client, "echo", json!({"text": "on"})).await.unwrap(), "on");
 }
 
@@ -203,7 +203,7 @@ async fn a_hundred_invalid_lines_end_the_connection() {
     let client = start("garbage").await;
     let error = call(&client, "chatter", json!({})).await.unwrap_err();
     assert_eq!(error.to_string(), "MCP error: Transport closed");
-    assert_eq!(client.closed_reason().unwrap(), "the server writes text that is not the protocol");
+    assert_eq!(client.closed_reason().unwrap(), "the server writes text that is not a protocol message");
     let error = call(&client, "echo", json!({"text": "x"})).await.unwrap_err();
     assert_eq!(error.to_string(), "MCP error: Transport closed");
 }

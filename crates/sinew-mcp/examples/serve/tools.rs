@@ -123,7 +123,7 @@ impl ServedTool for FolderTool {
                 Ok(Err(message)) => ServedOutput::error(message),
                 Err(failure) => match failure.try_into_panic() {
                     Ok(panic) => std::panic::resume_unwind(panic),
-                    Err(_) => ServedOutput::error("The call was ended."),
+                    Err(_) => ServedOutput::error("The call was cancelled."),
                 },
             }
         })

@@ -91,7 +91,7 @@ impl ConnectionState {
         let Some(tokens) = &self.server.tokens else { return };
         let challenge = Challenge::parse(challenge.unwrap_or_default());
         if let Err(error) = tokens.remember(&challenge).await {
-            core.host.log(&format!("what the server wants of a login is not kept: {}", error.message));
+            core.host.log(&format!("failed to save what the next login must request: {}", error.message));
         }
     }
 
@@ -155,7 +155,11 @@ impl ConnectionState {
         answer: &mut Option<Outcome>,
     ) -> Result<(), String> {
         if bytes.len() > core.limits.message_bytes {
-            return Err(format!("a message of {} bytes, more than {}", bytes.len(), core.limits.message_bytes));
+            return Err(format!(
+                "a message of {} bytes exceeds the limit of {}",
+                bytes.len(),
+                core.limits.message_bytes
+            ));
         }
         for message in message::parse(bytes, core.limits.depth)? {
             match message {

@@ -93,7 +93,7 @@ impl ConnectionState {
             });
             fed.map_err(|error| McpError::Protocol(error.to_string()))?;
             if let Some(reason) = failure {
-                core.host.log(&format!("not a message of the protocol: {reason}"));
+                core.host.log(&format!("not a protocol message: {reason}"));
             }
             if answer.is_some() {
                 return Ok(());

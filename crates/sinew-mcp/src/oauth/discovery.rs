@@ -60,22 +60,19 @@ pub(super) async fn find(web: &Web, server: &Url, challenge: &Challenge) -> Resu
     };
     if !covers(&resource.resource, server) {
         return Err(refused(format!(
-            "{RESOURCE} is about \"{}\", and not about {server}: a token for it must not be sent there",
+            "{RESOURCE} is for \"{}\" instead of {server}, so its token must not be sent to that server",
             resource.resource
         )));
     }
     let Some(issuer) = resource.authorization_servers.first() else {
-        return Err(refused(format!("{RESOURCE} names no authorization server")));
+        return Err(refused(format!("{RESOURCE} does not name an authorization server")));
     };
     let issuer_url = web.address("the authorization server", issuer)?;
     for place in server_places(&issuer_url) {
         let Some(value) = web.json(SERVER, &place).await? else { continue };
         let found = read(value)?;
         if found.issuer != *issuer {
-            return Err(refused(format!(
-                "{SERVER} at {place} is that of \"{}\", and not of \"{issuer}\"",
-                found.issuer
-            )));
+            return Err(refused(format!("{SERVER} at {place} is for \"{}\" instead of \"{issuer}\"", found.issuer)));
         }
         return checked(resource.resource, resource.scopes_supported, found);
     }
@@ -111,7 +108,7 @@ async fn from_before(web: &Web, server: &Url) -> Result<ResourceAuthorization, E
         let Some(value) = web.json(SERVER, &place).await? else { continue };
         let found = read(value)?;
         if found.issuer.trim_end_matches('/') != origin.as_str().trim_end_matches('/') {
-            return Err(refused(format!("{SERVER} at {place} is that of \"{}\"", found.issuer)));
+            return Err(refused(format!("{SERVER} at {place} is for \"{}\"", found.issuer)));
         }
         return checked(resource, Vec::new(), found);
     }
@@ -142,7 +139,7 @@ fn checked(
 ) -> Result<ResourceAuthorization, ErrorInfo> {
     if !server.code_challenge_methods_supported.iter().any(|method| method == "S256") {
         return Err(refused(format!(
-            "the authorization server {} does not offer PKCE with S256, without which a login can be stolen",
+            "the authorization server {} does not support PKCE with S256, which protects a login from theft",
             server.issuer
         )));
     }

@@ -140,10 +140,10 @@ impl Login {
         let answer = token::post(&self.web.client, endpoint, &form, header.as_deref(), &secrets).await?;
         if answer.text("token_type").is_some_and(|kind| !kind.eq_ignore_ascii_case("bearer")) {
             let kind = answer.text("token_type").unwrap_or_default();
-            return Err(refused(format!("the token is of type \"{kind}\"; sinew sends tokens of type Bearer alone")));
+            return Err(refused(format!("the token has the type \"{kind}\"; only Bearer tokens are supported")));
         }
         let AuthEntry::Oauth { access, refresh, expires } = answer.tokens("", &secrets, now)? else {
-            return Err(ErrorInfo::new(ErrorKind::Malformed, "the answer holds no access_token"));
+            return Err(ErrorInfo::new(ErrorKind::Malformed, "the answer has no access_token"));
         };
         let login = StoredLogin {
             server: self.request.server.to_string(),

@@ -76,7 +76,7 @@ pub(super) async fn identify(
     }
     let Some(endpoint) = &server.registration_endpoint else {
         return Err(refused(format!(
-            "the authorization server {} registers nobody by itself: register sinew there, and add \"oauth\": {{\"clientId\": \"…\"}} to the entry",
+            "the authorization server {} does not support automatic registration: register sinew there, and add \"oauth\": {{\"clientId\": \"…\"}} to the entry",
             server.issuer
         )));
     };
@@ -114,7 +114,7 @@ async fn register(
         return Err(refused(format!("{WHAT} failed: HTTP status {status} {why}").trim_end().to_string()));
     }
     let Some(client_id) = text("client_id") else {
-        return Err(refused(format!("{WHAT} failed: the answer names no client_id")));
+        return Err(refused(format!("{WHAT} failed: the answer has no client_id")));
     };
     let client_secret = text("client_secret");
     let given = serde_json::from_value(answer["token_endpoint_auth_method"].clone()).ok();

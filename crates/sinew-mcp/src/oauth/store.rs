@@ -76,10 +76,10 @@ impl Store {
         let broken = |why: String| ErrorInfo::new(ErrorKind::Config, format!("failed to read {path:?}: {why}"));
         // serde's own message may contain a value.
         let store: Store = serde_json::from_str(&text)
-            .map_err(|error| broken(format!("line {}, column {} is wrong", error.line(), error.column())))?;
+            .map_err(|error| broken(format!("invalid at line {}, column {}", error.line(), error.column())))?;
         match store.version {
             VERSION => Ok(store),
-            other => Err(broken(format!("it has version {other}; this sinew knows {VERSION}"))),
+            other => Err(broken(format!("it has version {other}; this version of sinew supports {VERSION}"))),
         }
     }
 

@@ -108,7 +108,7 @@ impl ServerTokens {
         let _lock = lock(path).await?;
         let mut store = Store::load(path)?;
         let Some(stored) = store.of(&self.server).cloned() else {
-            return Err(ErrorInfo::new(ErrorKind::Auth, "the login is gone"));
+            return Err(ErrorInfo::new(ErrorKind::Auth, "the login was removed"));
         };
         if stored.access != login.access {
             return Ok(stored);
@@ -125,7 +125,7 @@ impl ServerTokens {
         let answer = token::post(&web.client, endpoint, &form, header.as_deref(), &secrets).await?;
         let renewed = answer.tokens(&stored.refresh, &secrets, (self.logins.now)())?;
         let AuthEntry::Oauth { access, refresh, expires } = renewed else {
-            return Err(ErrorInfo::new(ErrorKind::Malformed, "the answer holds no access_token"));
+            return Err(ErrorInfo::new(ErrorKind::Malformed, "the answer has no access_token"));
         };
         let scope = answer.text("scope").unwrap_or(&stored.scope).to_string();
         let renewed = StoredLogin { access, refresh, expires, scope, ..stored };

@@ -26,7 +26,7 @@ impl Web {
     pub(super) fn new(config: &HttpConfig, server: &Url) -> Web {
         let local = is_loopback(server);
         let filter = move |host: &str, address: IpAddr| match refuses(address, local) {
-            true => Err(format!("{host} is {address}, an address of this machine's own network: it is not asked")),
+            true => Err(format!("{host} has the local address {address}, so it is not contacted")),
             false => Ok(()),
         };
         let config = HttpConfig { address_filter: Some(Arc::new(filter)), ..config.clone() };
@@ -44,7 +44,7 @@ impl Web {
         if fits {
             return Ok(url);
         }
-        Err(refused(format!("{what} \"{text}\" is not https")))
+        Err(refused(format!("{what} \"{text}\" is not an https URL")))
     }
 
     /// Requests a document. Returns `None` if the server has none; redirects must stay within the server.
@@ -59,7 +59,7 @@ impl Web {
                     let (body, more) =
                         answer.body.read_limited(ANSWER_LIMIT).await.map_err(|error| lost(what, &error))?;
                     let value = serde_json::from_slice(&body).ok().filter(|_| !more).filter(Value::is_object);
-                    return value.map(Some).ok_or_else(|| refused(format!("{what} at {at} is no JSON object")));
+                    return value.map(Some).ok_or_else(|| refused(format!("{what} at {at} is not a JSON object")));
                 }
                 300..400 => at = next(what, &at, &answer)?,
                 400..500 => return Ok(None),

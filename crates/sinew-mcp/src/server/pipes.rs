@@ -45,7 +45,10 @@ pub async fn serve(
             Ok(_) => decoder.push(&bytes, |frame| server.receive(frame)),
         }
         if server.bad_in_a_row >= limits.bad_in_a_row {
-            break Err(io::Error::new(io::ErrorKind::InvalidData, "the client writes text that is not the protocol"));
+            break Err(io::Error::new(
+                io::ErrorKind::InvalidData,
+                "the client writes text that is not a protocol message",
+            ));
         }
         server.reap();
     };
@@ -99,7 +102,7 @@ impl Server {
             Frame::Message(bytes) => message::parse(bytes, limits.depth),
             Frame::TooLarge(skipped) => {
                 let limit = limits.message_bytes;
-                Err(format!("a message of {} bytes, more than {limit}, which was not read", skipped.bytes))
+                Err(format!("a message of {} bytes exceeds the limit of {limit}, and was not read", skipped.bytes))
             }
             Frame::Broken(reason) => Err(reason.to_string()),
         };
@@ -157,7 +160,7 @@ impl Server {
             if calls.len() >= self.service.options.limits.waiting_calls || calls.contains_key(id) {
                 return Err(RpcError::new(
                     RpcError::INVALID_REQUEST,
-                    "too many calls at a time, or an id that is in use",
+                    "too many concurrent calls, or an id that is already in use",
                 ));
             }
             calls.insert(id.clone(), canceller);

@@ -175,8 +175,8 @@ impl ReadyCall {
             output = running => output,
         };
         let output = output.unwrap_or_else(|failure| match failure.is_panic() {
-            true => ServedOutput::error("The tool failed by a fault of sinew's own; please report it."),
-            false => ServedOutput::error("The call was ended."),
+            true => ServedOutput::error("The tool failed because of a bug in sinew; please report it."),
+            false => ServedOutput::error("The call was cancelled."),
         });
         Some(call_result(output, info))
     }
@@ -247,7 +247,7 @@ fn check_capabilities(needs: &[&str], declared: &Value) -> Result<(), RpcError> 
     let names: Vec<&str> = lacking.keys().map(String::as_str).collect();
     let error = RpcError::new(
         era::MISSING_CAPABILITY,
-        format!("The tool needs what the client does not declare: {}", names.join(", ")),
+        format!("The tool requires capabilities that the client does not declare: {}", names.join(", ")),
     );
     Err(with_data(error, &json!({"requiredCapabilities": lacking})))
 }

@@ -131,7 +131,7 @@ async fn uses_the_configured_client_without_registering() {
     let server = OAuthServer::start(manners);
     let mut user = User::new();
     let error = user.log_in(&server).await.unwrap_err();
-    assert!(error.contains("registers nobody by itself") && error.contains("\"clientId\""), "{error}");
+    assert!(error.contains("does not support automatic registration") && error.contains("\"clientId\""), "{error}");
     user.settings.client_id = Some("mine:1".into());
     user.settings.client_secret = Some("my secret".into());
     user.settings.scopes = vec!["read".into(), "special".into()];
@@ -153,19 +153,19 @@ async fn a_server_fault_ends_the_login_before_the_code_is_used() {
     let other = || Some("http://127.0.0.1:9/other".to_string());
     let right = OAuthBehavior::default;
     for (manners, expect) in [
-        (OAuthBehavior { resource: other(), ..right() }, "is about \"http://127.0.0.1:9/other\", and not about"),
-        (OAuthBehavior { issuer: other(), ..right() }, "is that of \"http://127.0.0.1:9/other\", and not of"),
-        (OAuthBehavior { issuer: Some(String::new()), ..right() }, "is that of \"\""),
-        (OAuthBehavior { pkce: &["plain"], ..right() }, "does not offer PKCE with S256"),
-        (OAuthBehavior { pkce: &[], ..right() }, "does not offer PKCE with S256"),
+        (OAuthBehavior { resource: other(), ..right() }, "is for \"http://127.0.0.1:9/other\" instead of"),
+        (OAuthBehavior { issuer: other(), ..right() }, "is for \"http://127.0.0.1:9/other\" instead of"),
+        (OAuthBehavior { issuer: Some(String::new()), ..right() }, "is for \"\""),
+        (OAuthBehavior { pkce: &["plain"], ..right() }, "does not support PKCE with S256"),
+        (OAuthBehavior { pkce: &[], ..right() }, "does not support PKCE with S256"),
         (OAuthBehavior { iss: other(), ..right() }, "the answer comes from another server"),
         (OAuthBehavior { iss: other(), denied: true, ..right() }, "the answer comes from another server"),
         (OAuthBehavior { iss_announced: true, ..right() }, "does not say which server it is from"),
         (OAuthBehavior { denied: true, ..right() }, "log in at tools: access_denied"),
-        (OAuthBehavior { authorization_server: Some("http://auth.example".into()), ..right() }, "is not https"),
+        (OAuthBehavior { authorization_server: Some("http://auth.example".into()), ..right() }, "is not an https URL"),
         (
             OAuthBehavior { authorization_server: Some("https://169.254.169.254".into()), ..right() },
-            "of this machine's own",
+            "has the local address",
         ),
         (OAuthBehavior { metadata_redirect: Some("http://169.254.169.254/latest".into()), ..right() }, "not followed"),
         (OAuthBehavior { metadata_redirect: Some("/.well-known/again".into()), ..right() }, "the metadata of the"),
@@ -371,5 +371,5 @@ async fn sends_tokens_only_over_https_or_loopback() {
         .unwrap();
     let url = server.mcp_url().parse().unwrap();
     let Logout::Failed(reason) = user.logins().log_out(&url).await.unwrap() else { panic!() };
-    assert!(reason.contains("is not https"), "{reason}");
+    assert!(reason.contains("is not an https URL"), "{reason}");
 }

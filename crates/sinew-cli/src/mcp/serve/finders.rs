@@ -53,7 +53,7 @@ impl ServedTool for Finder {
                 Err(failure) => match failure.try_into_panic() {
                     // The server converts the panic to an error.
                     Ok(panic) => std::panic::resume_unwind(panic),
-                    Err(_) => ServedOutput::error("The call was ended."),
+                    Err(_) => ServedOutput::error("The call was cancelled."),
                 },
             }
         })

@@ -30,16 +30,16 @@ impl Access {
         }
         let own_page = |origin: &str| origin.strip_prefix("http://").is_some_and(|host| self.is_ours(host));
         if !texts(headers, &ORIGIN).all(|origin| origin.is_some_and(own_page)) {
-            return Err((StatusCode::FORBIDDEN, "Forbidden: the Origin is a page of somebody else.".into()));
+            return Err((StatusCode::FORBIDDEN, "Forbidden: the Origin header names another website.".into()));
         }
         let Some(token) = self.token else { return Ok(()) };
         let mut sent = texts(headers, &AUTHORIZATION).filter_map(|value| bearer(value?));
         match sent.next() {
             Some(sent) if <[u8; 32]>::from(Sha256::digest(sent)) == token => Ok(()),
-            Some(_) => Err((StatusCode::UNAUTHORIZED, "Unauthorized: the token is another one.".into())),
+            Some(_) => Err((StatusCode::UNAUTHORIZED, "Unauthorized: the token is wrong.".into())),
             None => Err((
                 StatusCode::UNAUTHORIZED,
-                "Unauthorized: send the token that the server printed at its start: Authorization: Bearer TOKEN."
+                "Unauthorized: send the token that the server printed when it started: Authorization: Bearer TOKEN."
                     .into(),
             )),
         }

@@ -57,12 +57,12 @@ impl Endpoint {
             return Err(Refusal::new(StatusCode::NOT_FOUND, format!("Not found: the server is at {PATH}.")));
         }
         if request.method() != Method::POST {
-            let reason = "Method not allowed: requests are sent by POST, and nothing is kept between them.";
+            let reason = "Method not allowed: use POST. The server has no sessions.";
             return Err(Refusal::new(StatusCode::METHOD_NOT_ALLOWED, reason.into()));
         }
         let (head, body) = request.into_parts();
         if !is_json(&head.headers) {
-            let reason = "Unsupported media type: a request is application/json.";
+            let reason = "Unsupported media type: a request must be application/json.";
             return Err(Refusal::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, reason.into()));
         }
         let message = self.read(body).await?;
@@ -83,11 +83,13 @@ impl Endpoint {
         let bytes = match tokio::time::timeout(BODY_LIMIT, read).await {
             Ok(Ok(body)) => body.to_bytes(),
             Ok(Err(error)) if error.is::<http_body_util::LengthLimitError>() => {
-                let reason = format!("Too large: a message has at most {} bytes.", limits.message_bytes);
+                let reason = format!("Too large: a message must have at most {} bytes.", limits.message_bytes);
                 return Err(Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, reason));
             }
-            Ok(Err(error)) => return Err(Refusal::new(StatusCode::BAD_REQUEST, format!("Broken body: {error}"))),
-            Err(_) => return Err(Refusal::new(StatusCode::REQUEST_TIMEOUT, "The body did not come in time.".into())),
+            Ok(Err(error)) => {
+                return Err(Refusal::new(StatusCode::BAD_REQUEST, format!("Failed to read the body: {error}")));
+            }
+            Err(_) => return Err(Refusal::new(StatusCode::REQUEST_TIMEOUT, "The body did not arrive in time.".into())),
         };
         let not_one = |code, reason: String| Refusal {
             status: StatusCode::BAD_REQUEST,
@@ -100,7 +102,9 @@ impl Endpoint {
         let mut messages = messages.into_iter();
         match (messages.next(), count) {
             (Some(message), 1) => Ok(message),
-            _ => Err(not_one(RpcError::INVALID_REQUEST, format!("{count} messages: a request holds one"))),
+            _ => {
+                Err(not_one(RpcError::INVALID_REQUEST, format!("{count} messages: a request must contain exactly one")))
+            }
         }
     }
 
@@ -304,11 +308,11 @@ fn text<'a>(headers: &'a HeaderMap, name: &str) -> Result<Option<&'a str>, RpcEr
     if second.is_some() {
         return Err(RpcError::new(era::HEADER_MISMATCH, format!("Header mismatch: {name} is sent twice")));
     }
-    let unreadable = || RpcError::new(era::HEADER_MISMATCH, format!("Header mismatch: {name} is no text"));
+    let unreadable = || RpcError::new(era::HEADER_MISMATCH, format!("Header mismatch: {name} is not text"));
     first.map(|value| value.to_str().map(str::trim).map_err(|_| unreadable())).transpose()
 }
 
 fn mismatch(name: &str, sent: Option<&str>, expected: &str) -> RpcError {
-    let sent = sent.map_or("is not sent".to_string(), |sent| format!("is \"{sent}\""));
+    let sent = sent.map_or("is missing".to_string(), |sent| format!("is \"{sent}\""));
     RpcError::new(era::HEADER_MISMATCH, format!("Header mismatch: {name} {sent}, the body says \"{expected}\""))
 }
