@@ -64,7 +64,7 @@ impl Line {
             }
             CommandPosition::Unknown(beginnings) => {
                 if arguments.iter().any(|word| beginnings.iter().any(|begin| word.starts_with(begin))) {
-                    self.unsure("a program has an argument by which it may run commands");
+                    self.unsure("an argument may make a program run commands");
                 }
             }
             CommandPosition::UnknownBut(begin, known) => {
@@ -75,7 +75,7 @@ impl Line {
                     named && !is_listed(first, known)
                 };
                 if arguments.iter().any(|word| is_unknown(&word)) {
-                    self.unsure("a program has a command by which it may run others");
+                    self.unsure("a subcommand may make a program run commands");
                 }
             }
             CommandPosition::UnknownOptions(options) => {
@@ -84,7 +84,7 @@ impl Line {
                     arguments.first().filter(|_| name(words).ends_with("tar")).filter(|word| !word.starts_with('-'));
                 let dashed: Vec<String> = bare.map(|word| format!("-{word}")).into_iter().collect();
                 if !values(arguments, options).is_empty() || !values(&dashed, options).is_empty() {
-                    self.unsure("a program has an option by which it may run commands");
+                    self.unsure("an option may make a program run commands");
                 }
             }
             CommandPosition::UnknownValues(options, known) => {
@@ -95,7 +95,7 @@ impl Line {
                     }
                 };
                 if values(arguments, options).iter().any(|value| !value.is_empty() && !is_known(value)) {
-                    self.unsure("a program has an option by which it may run commands");
+                    self.unsure("an option may make a program run commands");
                 }
             }
             CommandPosition::Code(options) => {
@@ -103,7 +103,7 @@ impl Line {
                     self.unsure("code of another language may start programs");
                 }
             }
-            CommandPosition::Reads if has_input => self.unsure("a program runs commands that it reads"),
+            CommandPosition::Reads if has_input => self.unsure("a program runs commands from its input"),
             CommandPosition::Reads => {}
             CommandPosition::Interpreter => self.interpreter(words, has_input),
             CommandPosition::ScriptOf(options) => {
@@ -129,7 +129,7 @@ impl Line {
             let longer: Vec<String> = last.map(|text| format!("{text} {ANY}")).collect();
             self.inside.extend(longer);
             if text.ends_with([' ', '\t']) {
-                self.unsure("the word behind an alias may be one too");
+                self.unsure("the word after an alias may be an alias too");
             }
         }
     }
@@ -143,7 +143,7 @@ impl Line {
                 "--" => break,
                 "--version" | "--help" => return,
                 "--norc" | "--noprofile" | "--posix" | "--login" | "--verbose" | "--restricted" => {}
-                _ if word.starts_with("--") => return self.unsure("a shell has an option that is not known"),
+                _ if word.starts_with("--") => return self.unsure("a shell has an unknown option"),
                 _ => {
                     is_line |= word.contains('c');
                     by_input |= word.contains(['s', 'i']);
@@ -158,7 +158,7 @@ impl Line {
             let text = rest.find(|word| *word != "--");
             return match text {
                 Some(text) => self.read_inner(text, inner),
-                None => self.unsure("a shell reads commands"),
+                None => self.unsure("a shell has the option -c without a line"),
             };
         }
         if name(words) == "su" {
@@ -181,9 +181,9 @@ impl Line {
                 Source::Script(file) if self.is_plain_file(file, has_input) => continue,
                 Source::Nothing => continue,
                 Source::Code(_) => "code of another language may start programs",
-                Source::Module(_) => "a module runs code that it reads",
+                Source::Module(_) => "a module runs code from its input or arguments",
                 Source::Script(_) | Source::Input => "a program runs code from something that is not a plain file",
-                Source::Unknown => "an interpreter has an option that is not known",
+                Source::Unknown => "an interpreter has an unknown option",
             };
             self.unsure(reason);
         }
@@ -298,10 +298,10 @@ impl Line {
             scripts.extend(words.iter().find(|word| !word.is_empty()));
         }
         if files.iter().any(|file| file.contains(ANY) || !self.is_plain_file(file, has_input)) {
-            self.unsure("sed reads its script");
+            self.unsure("sed reads its script from something that is not a plain file");
         }
         if !known || scripts.iter().any(|script| script.contains(ANY) || sed::may_run(script)) {
-            self.unsure("a script of sed may run commands");
+            self.unsure("a sed script may run commands");
         }
     }
 
@@ -333,7 +333,7 @@ impl Line {
             }
         }
         if !known || files.iter().any(|file| file.contains(ANY) || !self.is_plain_file(file, has_input)) {
-            self.unsure("awk reads its program, or has an option that is not known");
+            self.unsure("awk reads its program from something that is not a plain file, or has an unknown option");
         }
         let starts = |program: &&str| {
             let text = program.replace("||", " ");
@@ -342,7 +342,7 @@ impl Line {
             calls || text.contains(['|', ANY]) || text.contains("system") || text.contains("getline")
         };
         if programs.iter().any(starts) {
-            self.unsure("a program of awk may run commands");
+            self.unsure("an awk program may run commands");
         }
     }
 
@@ -354,7 +354,7 @@ impl Line {
             let value = value.or_else(|| arguments.get(at + 1).map(String::as_str)).unwrap_or_default();
             let sets = word.starts_with("-c") && !is_harmless(if word == "-c" { value } else { &word[2..] });
             if sets || option == "--config-env" || option == "--exec-path" && word.contains('=') {
-                self.unsure("git gets a setting by which it may run commands");
+                self.unsure("a setting of the call may make git run commands");
             }
             at += 1 + usize::from(GIT_VALUES.contains(&word.as_str()));
         }
@@ -380,7 +380,7 @@ impl Line {
                 });
                 let count = if valued { usize::MAX } else { 1 };
                 if sets && keys.take(count).any(|key| !is_harmless(key)) {
-                    self.unsure("git keeps a setting by which it may run commands");
+                    self.unsure("a saved setting may make git run commands later");
                 }
             }
             "bisect" | "submodule" | "for-each-repo" => {

@@ -213,14 +213,14 @@ impl Permissions {
             Answer::Denied(rule) => return denied(rule),
             Answer::Unsure(rule, reason) => {
                 return denied(format!(
-                    "{rule}. The command cannot be read for sure ({reason}): write it plainly, one command at a time."
+                    "{rule}. The command cannot be analyzed reliably ({reason}). Write it in a simpler form, one command per call."
                 ));
             }
             Answer::Asks(rule) => rule,
         };
         let Some(ask) = self.ask.as_ref().filter(|_| site.has_ui) else {
             return denied(format!(
-                "{rule}, which asks first: nobody can answer here. The user can permit it with --allow."
+                "{rule}, which asks first, but no user is available. The user can allow the call with --allow."
             ));
         };
         let approval = match self.is_granted(site.session, call) {
@@ -240,7 +240,7 @@ impl Permissions {
                 self.changed.notify_waiters();
             }
             Approval::No(None) => {
-                return Ok(Decision::Block(format!("The user refused this call, about which the rule {rule} asks.")));
+                return Ok(Decision::Block(format!("The user refused this call (permission rule {rule}).")));
             }
             Approval::No(Some(text)) => return Ok(Decision::Block(format!("The user refused this call: {text}"))),
         }

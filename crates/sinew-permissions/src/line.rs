@@ -226,7 +226,7 @@ impl Line {
             return self.unsure("it nests too deep");
         }
         if text.contains(ANY) {
-            return self.unsure("a line that is put together when it runs");
+            return self.unsure("a nested line is only known when it runs");
         }
         let script = match syntax::read(text) {
             Ok(script) => script,
@@ -291,8 +291,8 @@ impl Line {
             }
             Effect::Obeyed => {
                 self.after.changed = true;
-                let shown = if is_name { name } else { "of a name that is not known" };
-                self.unsure(format!("programs may obey the variable {shown}"));
+                let shown = if is_name { name } else { "with an unknown name" };
+                self.unsure(format!("programs may change their behavior because of the variable {shown}"));
             }
             Effect::Harmless => {
                 self.after.changed |= name == "PATH";
@@ -300,7 +300,7 @@ impl Line {
                     self.told.push(value.to_string());
                 }
                 if substitutes(value) {
-                    self.unsure("it keeps a substitution in a variable");
+                    self.unsure("it stores a substitution in a variable");
                 }
             }
         }
@@ -431,7 +431,7 @@ impl Line {
                 }
             }
             if rows(name(&rest)).any(|takes| takes == CommandPosition::Words) && is_all_options(&rest[1..]) {
-                self.unsure("a program runs a command that it reads");
+                self.unsure("a program runs a command from its input");
             }
             rest.push(ANY.to_string());
             self.inside.extend(spellings(&rest));

@@ -90,7 +90,8 @@ pub(super) fn address_check(rules: &Rules, tool: &str, may_ask: bool) -> Option<
         let fits = |(_, _, pattern): &&(String, usize, Option<Pattern>)| {
             pattern.as_ref().is_none_or(|pattern| spellings.iter().any(|text| pattern.fits(text)))
         };
-        let refused = |rule: &str| Some(format!("Denied by permission rule: {rule} (the server leads to {address})"));
+        let refused =
+            |rule: &str| Some(format!("Denied by permission rule: {rule} (the server redirects to {address})"));
         if let Some((rule, ..)) = deny.iter().find(fits) {
             return refused(rule);
         }

@@ -143,7 +143,7 @@ impl Rules {
         if let Some(rule) = asked {
             return match subject {
                 Subject::Line(line) => {
-                    let reason = line.unknown().unwrap_or("an expansion or an argument could make it fit");
+                    let reason = line.unknown().unwrap_or("an expansion or an argument could make it match");
                     Answer::Unsure(rule.text.clone(), reason.to_string())
                 }
                 Subject::Paths { .. } | Subject::Address { .. } | Subject::Text(_) => Answer::Asks(rule.text.clone()),

@@ -48,13 +48,16 @@ pub(super) fn request(rules: &Rules, call: &ToolCall, view: SessionView<'_>, rul
 fn check(rules: &Rules, call: &ToolCall, view: SessionView<'_>, text: &str, scope: RuleScope) -> Result<(), String> {
     let rule = Rule::given(text).map_err(|_| NO_RULE.to_string())?;
     if !rule.covers(call, &Subject::of(call, view)) {
-        return Err("this rule does not fit the call".into());
+        return Err("this rule does not match the call".into());
     }
     if scope == RuleScope::Always {
         let mut later = rules.clone();
         later.allow.push(rule);
         if later.answer(call, view) != Answer::Runs {
-            return Err("it says no more than the rule that asks, which would ask again: write more of the call".into());
+            return Err(
+                "it is not more specific than the rule that asks, which would ask again: include more of the call"
+                    .into(),
+            );
         }
     }
     Ok(())

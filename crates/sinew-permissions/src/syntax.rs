@@ -130,14 +130,14 @@ fn parse(line: &str) -> Result<Program> {
         return Err(UnreadableLine("it has a NUL byte"));
     }
     if line.contains("$'") && line.contains("\\'") {
-        return Err(UnreadableLine("it has \\' beside $'"));
+        return Err(UnreadableLine("it combines \\' with $'"));
     }
     if ["$(", "${", "$["].iter().map(|open| line.matches(open).count()).sum::<usize>() > MAX_NESTING {
         return Err(UnreadableLine("it has too many substitutions"));
     }
     let options = options();
     let tokens = uncached_tokenize_str(line, &options.tokenizer_options())
-        .map_err(|_| UnreadableLine("bash could not split it into words either, or differently"))?;
+        .map_err(|_| UnreadableLine("it cannot be split into words in the same way as in bash"))?;
     let is = |token: &Token, text: &str| matches!(token, Token::Operator(found, _) if found == text);
     let word = |token: &Token, text: &str| matches!(token, Token::Word(found, _) if found == text);
     let twice = tokens.windows(2).filter(|pair| is(&pair[0], "(") && is(&pair[1], "(")).count()
@@ -149,8 +149,7 @@ fn parse(line: &str) -> Result<Program> {
     if twice > MAX_TRIED_TWICE || open > MAX_NESTING {
         return Err(UnreadableLine("it nests too deep"));
     }
-    parse_tokens(&tokens, &options)
-        .map_err(|_| UnreadableLine("it is not complete, or uses syntax that is not known here"))
+    parse_tokens(&tokens, &options).map_err(|_| UnreadableLine("it is incomplete, or uses unknown syntax"))
 }
 
 /// The quoting context of a word.
@@ -434,7 +433,7 @@ impl Reader {
                         .or_else(|| tag.strip_prefix('"').and_then(|tag| tag.strip_suffix('"')))
                         .unwrap_or(tag);
                     if bare.is_empty() || !bare.chars().all(|letter| letter == '_' || letter.is_ascii_alphanumeric()) {
-                        return Err(UnreadableLine("a here-document ends with more than a plain word"));
+                        return Err(UnreadableLine("the delimiter of a here-document is not a plain word"));
                     }
                     if document.requires_expansion {
                         self.here_document(&document.doc.value)?;
@@ -461,10 +460,11 @@ impl Reader {
     fn arithmetic(&mut self, expression: &str) -> Result<()> {
         self.script.evaluates = true;
         if expression.contains(['\'', '`', ';']) || expression.contains("<(") {
-            return Err(UnreadableLine("an expression has quotes or more than an expression"));
+            return Err(UnreadableLine("an arithmetic expression contains quotes or commands"));
         }
         bounded(expression)?;
-        let pieces = word::parse(expression, &options()).map_err(|_| UnreadableLine("an expression cannot be read"))?;
+        let pieces = word::parse(expression, &options())
+            .map_err(|_| UnreadableLine("an arithmetic expression cannot be read"))?;
         self.pieces(expression, &pieces, QuoteContext::Quotes)?;
         // `((a b) )` may be two nested subshells, so it is also read as commands.
         let nested = expression.split(|letter: char| "()&|".contains(letter)).map(str::trim);
@@ -485,7 +485,7 @@ impl Reader {
         bounded(source)?;
         let name = source.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')).unwrap_or_default();
         if name.starts_with(|first: char| first == '_' || first.is_ascii_alphabetic()) && !name.contains([',', '.']) {
-            return Err(UnreadableLine("a word is a descriptor in braces"));
+            return Err(UnreadableLine("a word names a file descriptor in braces"));
         }
         let pieces = word::parse(source, &options()).map_err(|_| UnreadableLine("a word cannot be read"))?;
         let text = self.pieces(source, &pieces, QuoteContext::Command)?;
@@ -552,7 +552,7 @@ impl Reader {
                 }
                 WordPiece::BackquotedCommandSubstitution(inner) => {
                     if slice.contains('\\') {
-                        return Err(UnreadableLine("a backquote with a backslash in it"));
+                        return Err(UnreadableLine("a backslash inside backquotes"));
                     }
                     self.line_apart(inner)?;
                     unknown(&mut text);
@@ -569,9 +569,9 @@ impl Reader {
     /// Parses `$(…)`. The tokenizer must find the same end.
     fn substitution(&mut self, slice: &str, inner: &str) -> Result<()> {
         let tokens = uncached_tokenize_str(slice, &options().tokenizer_options())
-            .map_err(|_| UnreadableLine("the end of a substitution is not sure"))?;
+            .map_err(|_| UnreadableLine("the end of a substitution is ambiguous"))?;
         if !matches!(tokens.as_slice(), [Token::Word(..)]) {
-            return Err(UnreadableLine("the end of a substitution is not sure"));
+            return Err(UnreadableLine("the end of a substitution is ambiguous"));
         }
         self.line_apart(inner)
     }
@@ -603,7 +603,7 @@ impl Reader {
             }
             if inner.contains(['\'', '`', '\\', '<', '>']) {
                 // The meaning of a quote there depends on the context of the expansion.
-                return Err(UnreadableLine("${…} with quotes in it"));
+                return Err(UnreadableLine("quotes inside ${…}"));
             }
             if inner.contains('$') {
                 self.depth += 1;

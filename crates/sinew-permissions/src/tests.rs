@@ -396,9 +396,9 @@ async fn ask_rules_deny_without_a_user() {
         let site = CallSite { cwd: Path::new("/w"), session: "s", has_ui, requester: None };
         permissions.judge(&call("bash", json!({"command": "ls"})), site).await.unwrap()
     };
-    let nobody = "Denied by permission rule: bash(ls*), which asks first: nobody can answer here. The user can permit it with --allow.";
+    let nobody = "Denied by permission rule: bash(ls*), which asks first, but no user is available. The user can allow the call with --allow.";
     let nobody = Decision::Block(nobody.into());
-    let refused = Decision::Block("The user refused this call, about which the rule bash(ls*) asks.".into());
+    let refused = Decision::Block("The user refused this call (permission rule bash(ls*)).".into());
     assert_eq!(verdict(false, None).await, nobody);
     assert_eq!(verdict(false, Some(Says(Some("Yes")))).await, nobody);
     assert_eq!(verdict(true, None).await, nobody);

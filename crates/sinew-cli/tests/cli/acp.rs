@@ -178,7 +178,7 @@ fn a_command_runs_if_allowed_and_not_if_rejected() {
     assert_eq!(editor.result(second)["stopReason"], "end_turn");
     assert_eq!(std::fs::read_to_string(stage.path("project/ran")).unwrap(), "x\n");
     let failed = editor.updates(&session).into_iter().rfind(|update| update["status"] == "failed").unwrap();
-    assert!(failed.to_string().contains("The user refused this call, about which the rule bash(*) asks."), "{failed}");
+    assert!(failed.to_string().contains("The user refused this call (permission rule bash(*))."), "{failed}");
 }
 
 #[test]

@@ -181,10 +181,7 @@ fn without_editor_capabilities_files_come_from_disk_and_nothing_is_permitted() {
     assert_eq!(states[..5], ["completed", "completed", "completed", "completed", "failed"], "{updates:#?}");
     assert_eq!(states.len(), 7, "{updates:#?}");
     let all: String = updates.iter().map(Value::to_string).collect();
-    assert!(
-        all.contains("1:two") && all.contains("The user refused this call, about which the rule bash(*) asks."),
-        "{all}"
-    );
+    assert!(all.contains("1:two") && all.contains("The user refused this call (permission rule bash(*))."), "{all}");
     assert!(editor.said(&session).ends_with("Done."));
     assert_eq!(editor.end(), (Some(0), String::new()));
 }

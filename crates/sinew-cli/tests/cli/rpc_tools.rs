@@ -229,7 +229,7 @@ fn permission_requests_reach_the_client() {
         client.send(&response);
     }
     client.event("agent_settled");
-    let denied = || ("The user refused this call, about which the rule bash(*) asks.".to_string(), true);
+    let denied = || ("The user refused this call (permission rule bash(*)).".to_string(), true);
     let results = results(&mut client);
     assert_eq!((results[0].0.as_str(), &results[1..]), ("one", &[denied(), denied()][..]));
     assert_eq!(client.end().code, Some(0));
