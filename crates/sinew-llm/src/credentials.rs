@@ -276,7 +276,10 @@ impl Credentials {
 
     async fn change<T>(&self, change: impl FnOnce(&mut AuthFile) -> T) -> Result<T, ErrorInfo> {
         let Some((_, path)) = &self.logins else {
-            return Err(ErrorInfo::new(ErrorKind::Config, "there is no auth.json to change"));
+            return Err(ErrorInfo::new(
+                ErrorKind::Config,
+                "logins and keys cannot be stored here, because there is no auth.json",
+            ));
         };
         let mut outcome = None;
         let file = refresh::change(path, |file| outcome = Some(change(file))).await?;
@@ -292,10 +295,11 @@ impl Credentials {
     async fn renew(&self, provider: &ProviderEntry, index: usize, now_ms: i64) -> Result<Secret, ErrorInfo> {
         let again = format!("run sinew login {}", provider.id);
         let Some((client, path)) = self.logins.as_ref().filter(|_| provider.oauth.is_some()) else {
-            return Err(ErrorInfo::new(ErrorKind::Auth, format!("{}: the login has run out; {again}", provider.id)));
+            return Err(ErrorInfo::new(ErrorKind::Auth, format!("{}: the login has expired; {again}", provider.id)));
         };
         let (file, access) = refresh::renew(client, path, provider, index, now_ms).await.map_err(|mut error| {
-            error.message = format!("{}: renew the login: {}; {again} if it does not pass", provider.id, error.message);
+            error.message =
+                format!("{}: failed to renew the login: {}; {again} if it fails again", provider.id, error.message);
             error
         })?;
         *self.file.lock() = file;
@@ -318,7 +322,7 @@ impl Credentials {
         let ran = tokio::task::spawn_blocking(move || runner(&owned)).await;
         let failed = |reason: &str| ErrorInfo::new(ErrorKind::Config, format!("{entry}: {reason}"));
         match ran.unwrap_or_else(|_| Err("the command crashed".to_string())) {
-            Ok(text) if text.trim().is_empty() => Err(failed("the command answered nothing")),
+            Ok(text) if text.trim().is_empty() => Err(failed("the command printed nothing")),
             Ok(text) => {
                 let answer = Secret::new(text.trim());
                 self.answers.lock().insert(command.to_string(), answer.clone());

@@ -119,7 +119,7 @@ impl Model {
         let (key, word) = (self.key(), level.as_str());
         if !self.reasoning {
             return Err(format!(
-                "{key} does not think, so \"{word}\" cannot be asked of it; use off, or set \"reasoning\": true for it in models.json"
+                "{key} does not support thinking, so the level \"{word}\" cannot be used; use off, or set \"reasoning\": true for it in models.json"
             ));
         }
         let known = ThinkingLevel::ALL.into_iter().filter(|level| self.knows_level(*level));
@@ -393,7 +393,7 @@ mod tests {
                 model(false, false, &[]),
                 High,
                 Err(
-                    "p/m does not think, so \"high\" cannot be asked of it; use off, or set \"reasoning\": true for it in models.json",
+                    "p/m does not support thinking, so the level \"high\" cannot be used; use off, or set \"reasoning\": true for it in models.json",
                 ),
             ),
             (model(true, false, &[]), Off, Ok(false)),

@@ -61,7 +61,7 @@ fn each_discovery_state_is_reported_with_a_hint() {
     for (reply, text) in [
         (models(&json!([])), "gate: empty: the server has no model; expected {\"data\":[{\"id\":\"…\"}]}\n"),
         (Reply::text(404, "text/plain", ""), "/v1/models; the base URL usually ends in /v1\n"),
-        (Reply::json(401, &json!({})), "/v1/models wants a key\n"),
+        (Reply::json(401, &json!({})), "/v1/models requires a key\n"),
         (Reply::text(200, "text/html", "<html>"), "/v1/models is not JSON\n"),
     ] {
         let server = Server::replies(vec![reply]);
@@ -314,7 +314,7 @@ fn a_variable_changes_the_base_url_and_unlisted_models_get_full_requests() {
         let asked = server.requests().into_iter().find(|request| request.method == "POST");
         let asked = asked.unwrap_or_else(|| panic!("{variable}: {}", ran.stderr));
         assert_eq!(asked.path.split('?').next(), Some(expect), "{variable}");
-        assert_eq!(ran.stderr.matches("is not in the table").count(), 1, "{variable}: {}", ran.stderr);
+        assert_eq!(ran.stderr.matches("is not in the built-in table").count(), 1, "{variable}: {}", ran.stderr);
         // The request contains the image and the thinking level.
         let body = asked.json();
         let said = body.to_string();

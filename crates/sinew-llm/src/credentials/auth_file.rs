@@ -77,7 +77,7 @@ impl AuthFile {
         match serde_json::from_str(text) {
             Ok(providers) => Ok(AuthFile { providers }),
             // serde's own message may quote a value.
-            Err(error) => Err(format!("no JSON object: line {}, column {}", error.line(), error.column())),
+            Err(error) => Err(format!("invalid JSON at line {}, column {}", error.line(), error.column())),
         }
     }
 

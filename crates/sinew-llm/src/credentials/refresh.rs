@@ -32,7 +32,7 @@ pub(super) async fn renew(
     let _lock = lock(path).await?;
     let mut file = AuthFile::load(path).map_err(|error| config(&error))?;
     let Some(AuthEntry::Oauth { access, refresh, expires }) = file.entries(&provider.id).get(index).cloned() else {
-        return Err(ErrorInfo::new(ErrorKind::Auth, "the login is gone"));
+        return Err(ErrorInfo::new(ErrorKind::Auth, "the login was removed"));
     };
     if expires > now_ms.saturating_add(EXPIRY_MARGIN_MS) {
         return Ok((file, Secret::new(access)));
@@ -45,7 +45,7 @@ pub(super) async fn renew(
     file.replace(&provider.id, index, &renewed);
     file.save(path).map_err(|error| config(&error))?;
     let AuthEntry::Oauth { access, .. } = renewed else {
-        return Err(ErrorInfo::new(ErrorKind::Malformed, "the answer holds no access_token"));
+        return Err(ErrorInfo::new(ErrorKind::Malformed, "the answer has no access_token"));
     };
     Ok((file, Secret::new(access)))
 }

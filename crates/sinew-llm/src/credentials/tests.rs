@@ -59,7 +59,7 @@ async fn missing_keys_and_failing_commands_name_the_entry() {
     for (api_key, text) in [
         (None, "anthropic: no key; set ANTHROPIC_API_KEY, use --api-key, or run sinew login anthropic"),
         (Some("!fail"), "models.json: apiKey of anthropic: the command failed: exit code 1"),
-        (Some("!empty"), "models.json: apiKey of anthropic: the command answered nothing"),
+        (Some("!empty"), "models.json: apiKey of anthropic: the command printed nothing"),
     ] {
         let error = none.resolve(&provider(api_key), "s", NOW).await.unwrap_err();
         assert_eq!((error.kind, error.message.as_str()), (ErrorKind::Config, text));
@@ -74,7 +74,7 @@ async fn a_login_is_treated_as_expired_early() {
     let error = credentials(&[], &file, None).resolve(&provider(None), "s", NOW).await.unwrap_err();
     assert_eq!(
         (error.kind, error.message.as_str()),
-        (ErrorKind::Auth, "anthropic: the login has run out; run sinew login anthropic")
+        (ErrorKind::Auth, "anthropic: the login has expired; run sinew login anthropic")
     );
 }
 
@@ -228,6 +228,6 @@ async fn refreshes_an_expiring_login_once() {
     assert_eq!(error.kind, ErrorKind::Auth);
     assert_eq!(
         error.message,
-        "anthropic: renew the login: the server answered HTTP 400: invalid_grant; run sinew login anthropic if it does not pass"
+        "anthropic: failed to renew the login: the server answered HTTP 400: invalid_grant; run sinew login anthropic if it fails again"
     );
 }

@@ -22,7 +22,7 @@ const USUAL_LIFETIME: i64 = 3600;
 pub(super) fn setting<'a>(provider: &'a ProviderEntry, key: &str) -> Result<&'a str, ErrorInfo> {
     let value = provider.oauth.as_ref().and_then(|oauth| oauth.get(key)?.as_str()).filter(|value| !value.is_empty());
     value.ok_or_else(|| {
-        let text = format!("models.json names no oauth.{key} for provider \"{}\"", provider.id);
+        let text = format!("models.json has no oauth.{key} for provider \"{}\"", provider.id);
         ErrorInfo::new(ErrorKind::Config, text)
     })
 }
@@ -76,7 +76,7 @@ impl Answer {
             return Err(Answer { status: 400, json: self.json.clone() }.refusal(secrets));
         }
         let Some(access) = self.text("access_token") else {
-            return Err(ErrorInfo::new(ErrorKind::Malformed, "the answer holds no access_token"));
+            return Err(ErrorInfo::new(ErrorKind::Malformed, "the answer has no access_token"));
         };
         let lifetime = self.json.get("expires_in").and_then(Value::as_i64).unwrap_or(USUAL_LIFETIME);
         Ok(AuthEntry::Oauth {

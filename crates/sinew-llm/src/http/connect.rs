@@ -147,7 +147,7 @@ async fn tunnel(io: &mut Box<dyn Io>, host: &Host<String>, port: u16, auth: Opti
     let auth = auth.map(|value| format!("Proxy-Authorization: {value}\r\n")).unwrap_or_default();
     let request = format!("CONNECT {host}:{port} HTTP/1.1\r\nHost: {host}:{port}\r\n{auth}\r\n");
     let broken = |error: io::Error| {
-        HttpError::new(HttpErrorKind::Network, format!("ask the proxy for {host}:{port}: {}", plain(&error)))
+        HttpError::new(HttpErrorKind::Network, format!("connect to {host}:{port} through the proxy: {}", plain(&error)))
     };
     io.write_all(request.as_bytes()).await.map_err(broken)?;
     io.flush().await.map_err(broken)?;
@@ -155,7 +155,7 @@ async fn tunnel(io: &mut Box<dyn Io>, host: &Host<String>, port: u16, auth: Opti
     // One byte at a time, because the following bytes belong to TLS.
     while !answer.ends_with(b"\r\n\r\n") {
         if answer.len() >= CONNECT_ANSWER_LIMIT {
-            return Err(HttpError::new(HttpErrorKind::Protocol, "ask the proxy: its answer is too long"));
+            return Err(HttpError::new(HttpErrorKind::Protocol, "connect through the proxy: its answer is too long"));
         }
         answer.push(io.read_u8().await.map_err(broken)?);
     }
@@ -166,10 +166,16 @@ async fn tunnel(io: &mut Box<dyn Io>, host: &Host<String>, port: u16, auth: Opti
         return Ok(());
     }
     if status == "407" {
-        let text = "it wants another user and password (407): they are in front of the host in its address";
-        return Err(HttpError::new(HttpErrorKind::Request, format!("ask the proxy for {host}:{port}: {text}")));
+        let text = "it requires another user and password (407); set them in its URL: http://USER:PASSWORD@HOST";
+        return Err(HttpError::new(
+            HttpErrorKind::Request,
+            format!("connect to {host}:{port} through the proxy: {text}"),
+        ));
     }
-    Err(HttpError::new(HttpErrorKind::Network, format!("ask the proxy for {host}:{port}: it answered \"{line}\"")))
+    Err(HttpError::new(
+        HttpErrorKind::Network,
+        format!("connect to {host}:{port} through the proxy: it answered \"{line}\""),
+    ))
 }
 
 fn plain(cause: &io::Error) -> String {

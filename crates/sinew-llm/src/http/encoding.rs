@@ -44,7 +44,7 @@ impl Gunzip {
             })),
             _ => Err(HttpError::new(
                 HttpErrorKind::Protocol,
-                format!("the server sent \"{name}\" data that was not asked for"),
+                format!("the server sent data in the encoding \"{name}\", which was not requested"),
             )),
         }
     }
@@ -64,7 +64,7 @@ impl Gunzip {
             }
             let read = self.decoder.write_all(&step).and_then(|()| self.decoder.flush());
             read.map_err(|error| {
-                HttpError::new(HttpErrorKind::Protocol, format!("the compressed answer is broken: {error}"))
+                HttpError::new(HttpErrorKind::Protocol, format!("the compressed answer is invalid: {error}"))
             })?;
             let plain = std::mem::take(self.decoder.get_mut());
             if !plain.is_empty() {
@@ -83,7 +83,7 @@ impl Gunzip {
             return Ok(None);
         }
         self.decoder.try_finish().map_err(|error| {
-            HttpError::new(HttpErrorKind::Network, format!("the compressed answer was cut: {error}"))
+            HttpError::new(HttpErrorKind::Network, format!("the compressed answer is incomplete: {error}"))
         })?;
         let plain = std::mem::take(self.decoder.get_mut());
         Ok((!plain.is_empty()).then(|| Bytes::from(plain)))

@@ -56,7 +56,7 @@ impl Proxies {
             Some(proxy) => {
                 Err(refuse(format!("the scheme \"{}\" is not supported; use an http or https proxy", proxy.scheme())))
             }
-            None => Err(refuse("its value is not an address".to_string())),
+            None => Err(refuse("its value is not a URL".to_string())),
         }
     }
 

@@ -200,14 +200,18 @@ async fn a_plain_proxy_receives_the_full_url_and_its_password() {
 #[tokio::test]
 async fn https_uses_a_tunnel() {
     let cases: [(&[u8], HttpErrorKind, &str); 2] = [
-        (b"HTTP/1.1 407 Proxy Authentication Required\r\n\r\n", HttpErrorKind::Request, "it wants another user"),
+        (b"HTTP/1.1 407 Proxy Authentication Required\r\n\r\n", HttpErrorKind::Request, "it requires another user"),
         (b"HTTP/1.1 503 Busy\r\n\r\n", HttpErrorKind::Network, "it answered \"HTTP/1.1 503 Busy\""),
     ];
     for (answer, kind, text) in cases {
         let (port, seen) = listen(answer).await;
         let error = through(port).send(request("https://far.test/x")).await.unwrap_err();
         assert_eq!(error.kind, kind, "{}", error.message);
-        assert!(error.message.starts_with(&format!("ask the proxy for far.test:443: {text}")), "{}", error.message);
+        assert!(
+            error.message.starts_with(&format!("connect to far.test:443 through the proxy: {text}")),
+            "{}",
+            error.message
+        );
         let head = seen.await.unwrap();
         let begin = "CONNECT far.test:443 HTTP/1.1\r\nHost: far.test:443\r\nProxy-Authorization: Basic ";
         assert!(head.starts_with(begin), "{head}");
@@ -325,7 +329,7 @@ async fn rejects_an_encoding_that_was_not_requested() {
     assert!(String::from_utf8_lossy(&seen[..length]).contains("accept-encoding: gzip\r\n"));
     far.write_all(b"HTTP/1.1 200 OK\r\nContent-Encoding: br\r\n\r\n").await.unwrap();
     let error = sent.await.unwrap().unwrap_err();
-    assert_eq!(error.message, "the server sent \"br\" data that was not asked for");
+    assert_eq!(error.message, "the server sent data in the encoding \"br\", which was not requested");
 }
 
 #[cfg(target_os = "linux")]

@@ -52,7 +52,7 @@ pub(super) async fn wrap(
 ) -> Result<Box<dyn Io>, HttpError> {
     let name = match host {
         Host::Domain(name) => ServerName::try_from(name.clone()).map_err(|_| {
-            HttpError::new(HttpErrorKind::Request, format!("connect to \"{name}\": no valid server name"))
+            HttpError::new(HttpErrorKind::Request, format!("connect to \"{name}\": not a valid server name"))
         })?,
         Host::Ipv4(ip) => ServerName::from(std::net::IpAddr::V4(*ip)),
         Host::Ipv6(ip) => ServerName::from(std::net::IpAddr::V6(*ip)),
@@ -70,13 +70,13 @@ pub(super) async fn wrap(
             let way_out = match cause {
                 Some(rustls::Error::InvalidCertificate(
                     CertificateError::UnknownIssuer | CertificateError::Other(_),
-                )) => "; SSL_CERT_FILE names the certificates to trust",
+                )) => "; set SSL_CERT_FILE to a file of certificates to trust",
                 Some(rustls::Error::InvalidMessage(InvalidMessage::InvalidContentType)) => {
-                    "; does its address begin with http://?"
+                    "; if the server does not use TLS, change its URL to http://"
                 }
                 _ => "",
             };
-            Err(HttpError::new(kind, format!("agree on TLS with {host}: {error}{way_out}")))
+            Err(HttpError::new(kind, format!("TLS handshake with {host}: {error}{way_out}")))
         }
     }
 }

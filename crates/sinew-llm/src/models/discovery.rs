@@ -127,7 +127,7 @@ impl Discovery {
             DiscoveryState::Ok => format!("ok ({count})"),
             DiscoveryState::Empty(why) => format!("empty: {why}"),
             DiscoveryState::Unavailable(why) => format!("unavailable: {why}"),
-            DiscoveryState::Unauthenticated => format!("unauthenticated: {} wants a key", self.address),
+            DiscoveryState::Unauthenticated => format!("unauthenticated: {} requires a key", self.address),
         };
         format!("{}: {state}", self.provider)
     }

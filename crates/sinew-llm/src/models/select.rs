@@ -60,11 +60,13 @@ impl Registry {
             let facts = match relative {
                 Some(relative) => format!("its size, prices and rules are taken from {relative}"),
                 None => format!(
-                    "using the defaults of provider \"{}\": {} tokens, pictures and thinking levels as you ask for them",
+                    "using the defaults of provider \"{}\": {} tokens, and images and thinking levels as you request them",
                     model.provider, model.context_window
                 ),
             };
-            let warning = Some(format!("model \"{base}\" is not in the table; {facts}. models.json can describe it"));
+            let warning = Some(format!(
+                "model \"{base}\" is not in the built-in table; {facts}. You can describe it in models.json"
+            ));
             // The user specified a level for an unknown model, so its server decides.
             model.reasoning |= model.unknown && level.is_some_and(|level| level != ThinkingLevel::Off);
             return Ok(Selection { model, level, warning });

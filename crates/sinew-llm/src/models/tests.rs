@@ -68,7 +68,7 @@ fn caches_an_answer_for_a_day_and_for_its_address() {
     assert_eq!(known.describe(false, 0), "gate: ok (1 model)");
     assert_eq!(empty.describe(false, 0), "gate: empty: nothing");
     let wants = Discovery { state: DiscoveryState::Unauthenticated, ..empty };
-    assert_eq!(wants.describe(false, 0), "gate: unauthenticated: https://gate.test/v1/models wants a key");
+    assert_eq!(wants.describe(false, 0), "gate: unauthenticated: https://gate.test/v1/models requires a key");
     gate.base_url = "https://elsewhere.test".into();
     assert_eq!(cache.fresh(&gate, 1000), None);
     assert_eq!(DiscoveryCache::parse("{nonsense"), DiscoveryCache::default());

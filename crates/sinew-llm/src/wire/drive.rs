@@ -312,7 +312,7 @@ fn http_request(protocol: Protocol, request: &Request, context: &RequestContext<
         classify::own(
             context,
             ErrorKind::Config,
-            &format!("the base URL \"{base}\" of model \"{}\" is not an address: {error}", request.model.id),
+            &format!("the base URL \"{base}\" of model \"{}\" is not a URL: {error}", request.model.id),
         )
     })?;
     let mut headers = vec![

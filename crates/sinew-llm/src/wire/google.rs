@@ -305,7 +305,7 @@ impl ResponseParser for Answer {
                 return Err(classify::own(
                     context,
                     ErrorKind::Malformed,
-                    &format!("the model wrote a broken tool call: {reason}"),
+                    &format!("the model wrote an invalid tool call: {reason}"),
                 ));
             }
             Some(reason) => {

@@ -75,13 +75,13 @@ async fn accepts_a_trusted_server() {
 async fn rejects_untrusted_certificates_and_other_names() {
     let port = server().await;
     let table = [
-        ("localhost", HttpConfig::default(), "SSL_CERT_FILE names the certificates to trust"),
+        ("localhost", HttpConfig::default(), "set SSL_CERT_FILE to a file of certificates to trust"),
         ("127.0.0.1", trusting(), ""),
     ];
     for (host, config, way_out) in table {
         let error = get(format!("https://{host}:{port}/"), config).await.unwrap_err();
         assert_eq!(error.kind, HttpErrorKind::Certificate, "{error}");
-        assert!(error.message.starts_with(&format!("agree on TLS with {host}: ")), "{error}");
+        assert!(error.message.starts_with(&format!("TLS handshake with {host}: ")), "{error}");
         assert!(error.message.ends_with(way_out), "{error}");
     }
 }
@@ -98,7 +98,7 @@ async fn names_a_server_without_tls_and_an_unreachable_proxy() {
     });
     let error = get(format!("https://127.0.0.1:{port}/"), trusting()).await.unwrap_err();
     assert_eq!(error.kind, HttpErrorKind::Network, "{error}");
-    assert!(error.message.ends_with("does its address begin with http://?"), "{error}");
+    assert!(error.message.ends_with("if the server does not use TLS, change its URL to http://"), "{error}");
     let proxies = Proxies { all: Some("http://user:secret@127.0.0.1:1".into()), ..Proxies::default() };
     for address in ["http://far.test/", "https://far.test/"] {
         let config = HttpConfig { proxies: proxies.clone(), ..HttpConfig::default() };

@@ -69,7 +69,7 @@ impl DeviceLogin {
         let (Some(device_code), Some(user_code), Some(page)) =
             (answer.text("device_code"), answer.text("user_code"), page)
         else {
-            return Err(at(ErrorInfo::new(ErrorKind::Malformed, "the answer holds no code for the user")));
+            return Err(at(ErrorInfo::new(ErrorKind::Malformed, "the answer has no code for the user")));
         };
         Ok(DeviceLogin {
             verification_uri: page.to_string(),
@@ -107,7 +107,7 @@ impl DeviceLogin {
         loop {
             wait(interval).await;
             if began.elapsed() >= self.lifetime {
-                return Err(failed(ErrorKind::Auth, "the code has run out"));
+                return Err(failed(ErrorKind::Auth, "the code has expired"));
             }
             let form = [
                 ("grant_type", "urn:ietf:params:oauth:grant-type:device_code"),
@@ -127,7 +127,7 @@ impl DeviceLogin {
                 Some("authorization_pending") => {}
                 Some("slow_down") => interval += SLOWER,
                 Some("access_denied") => return Err(failed(ErrorKind::Auth, "the login was refused")),
-                Some("expired_token") => return Err(failed(ErrorKind::Auth, "the code has run out")),
+                Some("expired_token") => return Err(failed(ErrorKind::Auth, "the code has expired")),
                 _ => {
                     let elapsed = i64::try_from(began.elapsed().as_millis()).unwrap_or(i64::MAX);
                     let tokens = answer.tokens("", &secrets, now_ms.saturating_add(elapsed));

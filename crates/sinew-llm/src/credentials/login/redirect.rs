@@ -182,9 +182,9 @@ impl LoginRedirect {
         if let Some(expected) = &self.issuer {
             let why = match &redirect.issuer {
                 Some(issuer) if *issuer == expected.issuer => None,
-                Some(_) => Some("the answer comes from another server than the one that was asked"),
+                Some(_) => Some("the answer comes from another server than the one where the login began"),
                 None if expected.always_sent => {
-                    Some("the answer does not say which server it is from; paste the whole address, not the code alone")
+                    Some("the answer does not say which server it is from; paste the whole URL instead of the code")
                 }
                 None => None,
             };
@@ -195,7 +195,7 @@ impl LoginRedirect {
         match (redirect.error, redirect.code.filter(|code| !code.is_empty())) {
             (Some(error), _) => Err(refused(&error)),
             (None, Some(code)) => Ok(code),
-            (None, None) => Err(refused("the answer holds no code")),
+            (None, None) => Err(refused("the answer has no code")),
         }
     }
 }
@@ -255,6 +255,6 @@ pub fn random_secret() -> Result<String, ErrorInfo> {
     let mut bytes = [0; 32];
     let provider = rustls::crypto::ring::default_provider();
     let filled = provider.secure_random.fill(&mut bytes);
-    filled.map_err(|_| ErrorInfo::new(ErrorKind::Config, "the system gives no random numbers"))?;
+    filled.map_err(|_| ErrorInfo::new(ErrorKind::Config, "the system has no random numbers"))?;
     Ok(URL_SAFE_NO_PAD.encode(bytes))
 }

@@ -123,7 +123,7 @@ async fn accepts_the_pasted_address_or_code() {
     let other = "log in at xai: the pasted text belongs to another login";
     assert_eq!(paste(|_| "good code#x".into()).await, Err((ErrorKind::Auth, other.into())));
     assert_eq!(paste(|_| "http://h/?code=good+code&state=x".into()).await, Err((ErrorKind::Auth, other.into())));
-    let none = "log in at xai: the answer holds no code";
+    let none = "log in at xai: the answer has no code";
     assert_eq!(paste(|_| "  ".into()).await, Err((ErrorKind::Auth, none.into())));
     // An expired code, which the message does not contain.
     let expired = "log in at xai: the server answered HTTP 400: invalid_grant: unknown ***";
@@ -133,11 +133,11 @@ async fn accepts_the_pasted_address_or_code() {
 #[tokio::test]
 async fn names_missing_values_of_the_oauth_block() {
     for (oauth, text) in [
-        (json!({}), "models.json names no oauth.authorizeUrl for provider \"xai\""),
+        (json!({}), "models.json has no oauth.authorizeUrl for provider \"xai\""),
         (json!({"authorizeUrl": "no address"}), "models.json: oauth.authorizeUrl: relative URL without a base"),
         (
             json!({"authorizeUrl": "https://a", "tokenUrl": "https://t"}),
-            "models.json names no oauth.clientId for provider \"xai\"",
+            "models.json has no oauth.clientId for provider \"xai\"",
         ),
     ] {
         let error = BrowserLogin::begin(&provider(oauth)).await.unwrap_err();
@@ -196,7 +196,7 @@ async fn polls_at_the_interval_that_the_server_allows() {
 async fn a_refused_or_expired_code_ends_the_login() {
     for (reply, text) in [
         (refused("access_denied"), "log in at xai: the login was refused"),
-        (refused("expired_token"), "log in at xai: the code has run out"),
+        (refused("expired_token"), "log in at xai: the code has expired"),
         (refused("invalid_client"), "log in at xai: the server answered HTTP 400: invalid_client"),
         // Some servers report errors with status 200.
         (Reply::json(200, &json!({"error": "bad"})), "log in at xai: the server answered HTTP 400: bad"),
