@@ -355,7 +355,7 @@ impl RunLoop<'_> {
         let Some(at) = seen.iter().rposition(|message| matches!(message, AgentMessage::Assistant(_))) else { return };
         seen.truncate(at);
         if let Err(error) = self.agent.conversation.recorder.take_back() {
-            self.agent.warn(format!("A failed answer stays in the session: {error}")).await;
+            self.agent.warn(format!("Failed to remove a failed answer from the session: {error}")).await;
         }
     }
 

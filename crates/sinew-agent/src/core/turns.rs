@@ -253,7 +253,10 @@ async fn correct(
     if discard {
         messages.truncate(at);
         if let Err(error) = run.journal.take_back() {
-            run.emit(Event::Warning { message: format!("A stopped answer stays in the session: {error}") }).await;
+            run.emit(Event::Warning {
+                message: format!("Failed to remove a stopped answer from the session: {error}"),
+            })
+            .await;
         }
     }
     if !interrupted {

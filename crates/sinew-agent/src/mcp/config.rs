@@ -358,7 +358,7 @@ impl Reader<'_> {
                 let list = |key: &str| texts(tools.get(key), &format!("tools.{key}"));
                 ToolChoice { include: list("include")?, exclude: list("exclude")?, read_only: list("readOnly")? }
             }
-            Some(_) => return Err("\"tools\" is not an object with include, exclude and readOnly".into()),
+            Some(_) => return Err("\"tools\" must be an object with include, exclude and readOnly".into()),
         };
         let word = |text: Option<String>, key: &str, known: &[&str]| match text {
             Some(text) if !known.contains(&text.as_str()) => {
@@ -397,7 +397,7 @@ impl Reader<'_> {
             None | Some(Value::Null) => return Ok(OAuthSettings::default()),
             Some(Value::Object(members)) if self.members.contains_key("url") => members,
             Some(Value::Object(_)) => return Err("\"oauth\" requires \"url\"".into()),
-            Some(_) => return Err(format!("\"oauth\" is not an object with {}", OAUTH_KEYS.join(", "))),
+            Some(_) => return Err(format!("\"oauth\" must be an object with {}", OAUTH_KEYS.join(", "))),
         };
         if let Some(unknown) = members.keys().find(|key| !OAUTH_KEYS.contains(&key.as_str())) {
             return Err(format!("\"oauth\": {unknown:?} is unknown; use {}", OAUTH_KEYS.join(", ")));
@@ -465,7 +465,7 @@ impl Reader<'_> {
         let members = match self.members.get(key) {
             None => return Ok(Vec::new()),
             Some(Value::Object(members)) => members,
-            Some(_) => return Err(format!("\"{key}\" is not an object of texts")),
+            Some(_) => return Err(format!("\"{key}\" must be an object whose values are strings")),
         };
         members
             .iter()
@@ -473,7 +473,7 @@ impl Reader<'_> {
                 let text = match value {
                     Value::String(text) => text.clone(),
                     Value::Number(_) | Value::Bool(_) => value.to_string(),
-                    _ => return Err(format!("\"{key}\": {name} is not a text")),
+                    _ => return Err(format!("\"{key}\": {name} must be a string")),
                 };
                 Ok((name.clone(), self.plain(key, &text)?))
             })
@@ -484,7 +484,7 @@ impl Reader<'_> {
         match self.members.get(key) {
             None | Some(Value::Null) => Ok(None),
             Some(Value::String(text)) => Ok(Some(text.clone())),
-            Some(_) => Err(format!("\"{key}\" is not a text")),
+            Some(_) => Err(format!("\"{key}\" must be a string")),
         }
     }
 
@@ -492,7 +492,7 @@ impl Reader<'_> {
         match self.members.get(key) {
             None | Some(Value::Null) => Ok(None),
             Some(Value::Bool(flag)) => Ok(Some(*flag)),
-            Some(_) => Err(format!("\"{key}\" is neither true nor false")),
+            Some(_) => Err(format!("\"{key}\" must be true or false")),
         }
     }
 
@@ -520,7 +520,7 @@ impl Reader<'_> {
 }
 
 fn texts(value: Option<&Value>, key: &str) -> Result<Vec<String>, String> {
-    let wrong = || format!("\"{key}\" is not a list of texts");
+    let wrong = || format!("\"{key}\" must be a list of strings");
     match value {
         None | Some(Value::Null) => Ok(Vec::new()),
         Some(Value::Array(list)) => {

@@ -148,7 +148,7 @@ async fn answer(ask: &dyn Ask, server: &str, question: &Elicitation) -> Elicitat
 
 /// Returns the host of a URL, which is the part that a user can judge.
 fn host_of(url: &str) -> String {
-    url::Url::parse(url).ok().and_then(|url| url.host_str().map(str::to_string)).unwrap_or_else(|| "an address".into())
+    url::Url::parse(url).ok().and_then(|url| url.host_str().map(str::to_string)).unwrap_or_else(|| "a URL".into())
 }
 
 /// A field of a form.

@@ -258,7 +258,7 @@ impl Manager {
         }
         let known: Vec<String> =
             found.catalogue().tools.unwrap_or_default().into_iter().map(|tool| tool.name).collect();
-        Err(format!("MCP server \"{server}\" has no tool \"{tool}\" that may be used. It has: {}", some_of(&known)))
+        Err(format!("MCP server \"{server}\" has no enabled tool \"{tool}\". Its tools: {}", some_of(&known)))
     }
 
     /// Reports to subscribers why a login failed.

@@ -124,7 +124,7 @@ fn fitted(text: String, artifacts: &Artifacts) -> (String, Option<Value>) {
     });
     let (rest, id) = match saved {
         Ok(id) => (format!("Full: artifact://{id}"), Some(id)),
-        Err(error) => (format!("The rest is lost: {error}"), None),
+        Err(error) => (format!("The rest could not be saved: {error}"), None),
     };
     let note = format!(
         "[Output cut: {} of {}, {lines} of {total} lines. {rest}]",

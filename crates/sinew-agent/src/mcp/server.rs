@@ -469,13 +469,13 @@ async fn list(server: &Server, connection: &dyn Connection) -> Result<KnownServe
         // A server without a valid list of prompts can still have tools.
         match connection.list_prompts().await {
             Ok(listing) => known.prompts = listing.items,
-            Err(error) => server.host.log(&format!("its prompts cannot be listed: {error}")),
+            Err(error) => server.host.log(&format!("failed to list its prompts: {error}")),
         }
     }
     if facts.has_resources {
         match connection.list_resources().await {
             Ok(listing) => known.resources = listing.items.into_iter().take(MOST_RESOURCES).collect(),
-            Err(error) => server.host.log(&format!("its resources cannot be listed: {error}")),
+            Err(error) => server.host.log(&format!("failed to list its resources: {error}")),
         }
     }
     Ok(known)
@@ -497,7 +497,7 @@ async fn follow(server: Weak<Server>, shared: Weak<Shared>, mut changes: watch::
                 server.learn(&shared, known);
                 server.tell(&shared);
             }
-            Err(error) => server.host.log(&format!("its lists changed and cannot be read: {error}")),
+            Err(error) => server.host.log(&format!("failed to list its tools again after a change: {error}")),
         }
         looked = Instant::now();
     }

@@ -116,7 +116,7 @@ fn read(yaml: &str) -> Result<Map<String, Value>, String> {
     match read.map_err(|error| format!("bad frontmatter: {}", error.to_string().lines().next().unwrap_or_default()))? {
         Value::Object(values) => Ok(values),
         Value::Null => Ok(Map::new()),
-        _ => Err("bad frontmatter: expected keys and values".into()),
+        _ => Err("bad frontmatter: expected keys with values".into()),
     }
 }
 
@@ -186,7 +186,7 @@ impl<'de> Visitor<'de> for Node<'_> {
     type Value = Value;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("a text, a number, a switch, a list or keys and values")
+        formatter.write_str("a string, a number, a boolean, a list or keys with values")
     }
 
     fn visit_unit<E: Error>(self) -> Result<Value, E> {

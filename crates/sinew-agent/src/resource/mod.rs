@@ -161,5 +161,5 @@ impl ResourceLookup for Resources {
 
 fn available<'a>(names: impl Iterator<Item = &'a str>) -> String {
     let names: Vec<&str> = names.collect();
-    if names.is_empty() { "There is none.".into() } else { format!("Available: {}", names.join(", ")) }
+    if names.is_empty() { "None are available.".into() } else { format!("Available: {}", names.join(", ")) }
 }

@@ -179,7 +179,7 @@ fn a_clients_mcp_call_passes_rules_and_emits_events() {
         (json!({"server": "nobody", "tool": "lend"}), "There is no MCP server \"nobody\"."),
         (
             json!({"server": "library", "tool": "sell"}),
-            "MCP server \"library\" has no tool \"sell\" that may be used. It has: lend",
+            "MCP server \"library\" has no enabled tool \"sell\". Its tools: lend",
         ),
         (json!({"server": "library"}), "missing field `tool`"),
         (json!({"server": "library", "tool": "lend", "arguments": [1]}), "invalid type: sequence"),

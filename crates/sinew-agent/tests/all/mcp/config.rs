@@ -66,7 +66,7 @@ fn an_invalid_entry_does_not_affect_the_others() {
         ("text", "not an object"),
         ("a name", "is not a valid name"),
         ("typed", "\"pigeon\" cannot be used with \"url\""),
-        ("args", "\"args\" is not a list of texts"),
+        ("args", "\"args\" must be a list of strings"),
     ] {
         assert!(matches!(of(name), EntryStatus::Invalid(reason) if reason.contains(says)), "{name}: {:?}", of(name));
     }
@@ -192,10 +192,10 @@ fn oauth_options_are_read_and_invalid_ones_reported() {
     assert_eq!((oauth.callback_port, oauth.scopes.len()), (Some(8123), 2));
     assert_eq!(oauth.metadata_url.as_deref(), Some("https://me/client.json"));
     for (bad, says) in [
-        (json!(7), "\"oauth\" is not an object with clientId"),
+        (json!(7), "\"oauth\" must be an object with clientId"),
         (json!({"client_id": "x"}), "\"client_id\" is unknown"),
         (json!({"callbackPort": 70_000}), "\"callbackPort\": 70000 is not a port"),
-        (json!({"scopes": "a b"}), "\"scopes\" is not a list of texts"),
+        (json!({"scopes": "a b"}), "\"scopes\" must be a list of strings"),
     ] {
         invalid(Origin::User, web(bad), says);
     }
