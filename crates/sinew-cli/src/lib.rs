@@ -111,7 +111,7 @@ fn run(args: Args) -> Result<u8, Failure> {
     // This must happen before a key is read.
     #[cfg(unix)]
     sys::close_memory()
-        .map_err(|error| Failure::failed(format!("failed to close the memory to other programs: {error}")))?;
+        .map_err(|error| Failure::failed(format!("failed to protect the memory from other programs: {error}")))?;
     let mut environment = config::Environment::read();
     let paths = config::Paths::find(&args, &environment)?;
     let files = config::KeyFiles::read(&paths);

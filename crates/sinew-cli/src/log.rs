@@ -45,7 +45,7 @@ pub(crate) fn extension(
     match Log::open(&paths.agent, secrets) {
         Ok(log) => {
             let version = env!("CARGO_PKG_VERSION");
-            log.line(&format!("sinew {version} begins: {session} in {}", paths.cwd.display()));
+            log.line(&format!("sinew {version} starts: {session} in {}", paths.cwd.display()));
             Some(Arc::new(log))
         }
         Err(error) => {

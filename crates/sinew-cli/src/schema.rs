@@ -86,7 +86,7 @@ impl Schema {
     /// Returns the instructions for the model.
     pub(crate) fn instructions(&self) -> String {
         format!(
-            "Your last message must be one JSON value that fits this JSON Schema, and nothing else: no words around it \
+            "Your last message must be one JSON value that matches this JSON Schema, and nothing else: no text around it \
              and no code fence.\n{}",
             self.schema
         )

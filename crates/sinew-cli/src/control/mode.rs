@@ -104,7 +104,7 @@ impl Control {
     /// Returns the reason why programs cannot run in plan mode; `None` if the kernel prevents them from writing.
     pub(crate) fn plan_gap(&self) -> Option<&'static str> {
         let is_enforced = enforces_writes(&self.app.limits.of_plan());
-        (!is_enforced).then_some("the system cannot keep programs from writing, so that no command runs in plan mode")
+        (!is_enforced).then_some("the system cannot keep programs from writing, so no command runs in plan mode")
     }
 
     async fn change_model(&self, pattern: &str) -> Result<(), ControlError> {

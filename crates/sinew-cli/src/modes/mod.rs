@@ -401,7 +401,7 @@ async fn fitted(
         done.value = Some(checked);
         let Some(faults) = faults.filter(|_| round < CORRECTIONS) else { break };
         let text = format!(
-            "Your last message does not fit the JSON Schema that it must fit:\n{faults}\nAnswer with the whole JSON value \
+            "Your last message does not match the required JSON Schema:\n{faults}\nAnswer with the whole JSON value \
              and nothing else."
         );
         let message = UserMessage { content: Content::Text(text), timestamp: control.app.clock.now() };

@@ -87,7 +87,10 @@ fn an_answer_that_does_not_match_the_schema_is_retried_twice() {
         assert_eq!(object.get("structuredOutput"), value.as_ref(), "{ran:?}");
         let corrections: Vec<String> =
             stage.said().into_iter().filter(|(role, text)| role == "user" && text != "go").map(|said| said.1).collect();
-        assert!(corrections.iter().all(|text| text.contains("does not fit the JSON Schema")), "{corrections:?}");
+        assert!(
+            corrections.iter().all(|text| text.contains("does not match the required JSON Schema")),
+            "{corrections:?}"
+        );
         // In text mode the output is the value alone.
         let ran = stage.play(&["-p", "--no-session", "--output-schema", "schema.json", "go"]);
         let stdout = if code == 0 { "{\"files\":[\"a\"]}\n" } else { "" };
@@ -106,7 +109,7 @@ fn the_model_gets_the_schema_and_the_validation_errors() {
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "{\"files\":[]}\n"), "{ran:?}");
     let requests = server.requests();
     assert!(
-        requests[0].json()["messages"][0]["content"].to_string().contains("fits this JSON Schema"),
+        requests[0].json()["messages"][0]["content"].to_string().contains("matches this JSON Schema"),
         "{:?}",
         requests[0]
     );

@@ -171,7 +171,7 @@ impl Folder {
         let real = std::fs::canonicalize(&whole).map_err(|cause| format!("failed to open {named:?}: {cause}"))?;
         match self.roots.iter().any(|root| real.starts_with(root)) {
             true => Ok(real),
-            false => Err(format!("Refused: {named:?} lies outside of {}.", self.named_roots())),
+            false => Err(format!("Refused: {named:?} is outside of {}.", self.named_roots())),
         }
     }
 

@@ -52,7 +52,7 @@ impl Roots {
     pub(super) fn check(&self, path: &Path) -> Result<(), String> {
         match self.0.iter().any(|root| path.starts_with(root)) {
             true => Ok(()),
-            false => Err(format!("Refused: {} lies outside of {}", path.display(), self.named())),
+            false => Err(format!("Refused: {} is outside of {}", path.display(), self.named())),
         }
     }
 

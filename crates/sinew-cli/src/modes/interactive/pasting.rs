@@ -133,7 +133,8 @@ pub(super) fn read_clipboard(control: &Control) -> Result<Clip, String> {
         copy::desktop(control).ok_or("no desktop clipboard is available: paste with the keys of your terminal")?;
     if let Some(picture) = clipboard.read_image().map_err(|error| error.to_string())? {
         let size = probe(&picture).ok().map(|facts| facts.upright_size());
-        let path = keep(&picture, control.app.clock.random()).map_err(|error| format!("the picture: {error}"))?;
+        let path = keep(&picture, control.app.clock.random())
+            .map_err(|error| format!("failed to store the image: {error}"))?;
         return Ok(Clip::Picture(path, size));
     }
     let text = clipboard.read_text().map_err(|error| error.to_string())?;

@@ -130,7 +130,7 @@ pub(super) const ACTIONS: &[Row] = &[
     edit(EditAction::DeleteForward, "tui.editor.deleteCharForward", "deleteCharForward", &["delete", "ctrl+d"], "delete the character at the cursor"),
     edit(EditAction::KillWordBackward, "tui.editor.deleteWordBackward", "deleteWordBackward", &["ctrl+w", "alt+backspace"], "cut the word before the cursor"),
     edit(EditAction::KillWordForward, "tui.editor.deleteWordForward", "deleteWordForward", &["alt+d", "alt+delete"], "cut the word after the cursor"),
-    edit(EditAction::KillToLineStart, "tui.editor.deleteToLineStart", "deleteToLineStart", &["ctrl+u"], "cut to the begin of the line"),
+    edit(EditAction::KillToLineStart, "tui.editor.deleteToLineStart", "deleteToLineStart", &["ctrl+u"], "cut to the start of the line"),
     edit(EditAction::KillToLineEnd, "tui.editor.deleteToLineEnd", "deleteToLineEnd", &["ctrl+k"], "cut to the end of the line"),
     edit(EditAction::Yank, "tui.editor.yank", "yank", &["ctrl+y"], "paste what was cut"),
     edit(EditAction::YankPop, "tui.editor.yankPop", "yankPop", &["alt+y"], "paste what was cut before that"),

@@ -173,7 +173,7 @@ impl Ui {
             Press::Action(Action::View(action)) => open.viewer.act(action),
             Press::Action(action @ (Action::CopyPart | Action::PrintPart)) => {
                 match open.viewer.part() {
-                    None => open.viewer.tell("no part begins here"),
+                    None => open.viewer.tell("there is no prompt, answer or call here"),
                     Some(part) if action == Action::CopyPart => self.copy_text(without_mark(&part)),
                     Some(part) => {
                         transcript::line(&mut self.screen, &part, Style::PLAIN);
