@@ -63,7 +63,7 @@ pub(crate) fn check_run(env: &[(String, String)]) -> Result<()> {
             )));
         }
         if value.contains('\0') {
-            return Err(Error::invalid(format!("shell: the value of {name} in env holds a NUL character")));
+            return Err(Error::invalid(format!("shell: the value of {name} in env contains a NUL character")));
         }
     }
     Ok(())

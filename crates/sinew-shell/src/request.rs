@@ -13,7 +13,7 @@ use crate::{RunOptions, ShellOptions, environment};
 /// Returns an error if the command contains a NUL character, a variable is invalid, or the directory cannot be used.
 pub(crate) fn check(run: &RunOptions) -> Result<()> {
     if run.command.contains('\0') {
-        return Err(Error::invalid("shell: the command holds a NUL character: no shell can take it"));
+        return Err(Error::invalid("shell: the command contains a NUL character, which no shell supports"));
     }
     environment::check_run(&run.env)
 }
@@ -55,7 +55,9 @@ pub(crate) fn program(argv: &[String], env: &[(&OsStr, &OsStr)]) -> Result<OsStr
         return Err(Error::invalid("run: the list of arguments is empty; its first item is the program"));
     };
     if let Some(bad) = argv.iter().find(|arg| arg.contains('\0')) {
-        return Err(Error::invalid(format!("run: the argument {bad:?} holds a NUL character: no program can take it")));
+        return Err(Error::invalid(format!(
+            "run: the argument {bad:?} contains a NUL character, which no program can receive"
+        )));
     }
     // The system resolves a path when the program starts, relative to the working directory of the run.
     if name.contains('/') || cfg!(windows) && name.contains('\\') {

@@ -20,12 +20,12 @@ Run it before you compile a program that uses @sinew/natives to one executable, 
 
   --host NAME       bun (bun build --compile, default) or node (single executable application)
   --tag TAG         the platform of the executable; default: this one (${TAG})
-  --variant NAME    only modern or only baseline; default: those that are there
-  --package FOLDER  the @sinew/natives that is compiled in; default: the one that this command belongs to
-  --addons FOLDER   the folder of the addons and the supervisor program; default: that of @sinew/natives-TAG
-  --reset           make the list empty again
+  --variant NAME    embed only the variant modern or baseline; default: all that are installed
+  --package FOLDER  the installed @sinew/natives to change; default: the package of this command
+  --addons FOLDER   the folder with the addons and the supervisor program; default: @sinew/natives-TAG
+  --reset           embed nothing any more
 
-For node it prints what belongs below "assets" in the file that --experimental-sea-config reads.
+With --host node it prints the value of "assets" for the file that --experimental-sea-config reads.
 `;
 
 const HEAD = `"use strict";\n// Written by sinew-embed.\nObject.defineProperty(exports, "__esModule", { value: true });\n`;
@@ -61,7 +61,7 @@ function addonsOf(folder, tag) {
   } catch {
     const build = join(OWN, "..", "..", "native", "build");
     if (existsSync(build)) return build;
-    throw new Error(`@sinew/natives-${tag} is not installed; run: npm install --force @sinew/natives-${tag}, or name a folder with --addons`);
+    throw new Error(`@sinew/natives-${tag} is not installed; run: npm install --force @sinew/natives-${tag}, or set a folder with --addons`);
   }
 }
 
@@ -70,12 +70,12 @@ function collect(folder, tag, variant) {
   if (!existsSync(folder)) throw new Error(`no such folder: ${folder}`);
   const wanted = variant ? [`sinew_natives.${tag}-${variant}.node`] : [tag, `${tag}-modern`, `${tag}-baseline`].map((name) => `sinew_natives.${name}.node`);
   const names = readdirSync(folder).filter((name) => wanted.includes(name)).sort();
-  if (!names.length) throw new Error(`none of ${wanted.join(", ")} in ${folder}; install @sinew/natives-${tag} again, or in a checkout run: npm run build`);
+  if (!names.length) throw new Error(`${folder} contains none of ${wanted.join(", ")}; install @sinew/natives-${tag} again, or in a checkout run: npm run build`);
   const program = tag.startsWith("win32") ? "sinew-shell-host.exe" : "sinew-shell-host";
   // The supervisor of the lowest variant runs on every processor that one of the addons supports.
   const kept = names.map((name) => join(folder, name.slice("sinew_natives.".length, -".node".length), program));
   const supervisor = [...kept, join(folder, program)].find((path) => existsSync(path));
-  if (!supervisor) throw new Error(`no ${program} in ${folder}; install @sinew/natives-${tag} again, or in a checkout run: npm run build`);
+  if (!supervisor) throw new Error(`${folder} does not contain ${program}; install @sinew/natives-${tag} again, or in a checkout run: npm run build`);
   return [...names.map((name) => join(folder, name)), supervisor].map((path) => {
     const bytes = readFileSync(path);
     return { path, name: basename(path), size: bytes.length, sha256: createHash("sha256").update(bytes).digest("hex") };
@@ -96,7 +96,7 @@ function main() {
   });
   if (values.help) return process.stdout.write(HELP);
   const dist = join(resolve(values.package), "dist");
-  if (!existsSync(join(dist, "embedded.js"))) throw new Error(`${dist} holds no built package; run: npm run build`);
+  if (!existsSync(join(dist, "embedded.js"))) throw new Error(`${dist} does not contain a built package; run: npm run build`);
   const host = HOSTS[values.host];
   if (!host) throw new Error(`unknown host "${values.host}": use ${Object.keys(HOSTS).join(" or ")}`);
   if (values.variant && !["modern", "baseline"].includes(values.variant)) throw new Error(`unknown variant "${values.variant}": use modern or baseline`);

@@ -38,7 +38,7 @@ const PATH = text("file or folder; default: the first root");
 /** The tools: name, description, arguments, required arguments, and implementation. */
 const TOOLS = [
   ["grep", "Search file contents with a regular expression (Rust syntax). Ignored files are left out.",
-    { pattern: text(), path: PATH, glob: text("e.g. *.ts"), ignoreCase: flag("case does not matter"), literal: flag("the pattern is plain text"), context: whole("lines around a match"), limit: whole("default: 100") },
+    { pattern: text(), path: PATH, glob: text("e.g. *.ts"), ignoreCase: flag("ignore upper and lower case"), literal: flag("the pattern is plain text"), context: whole("lines around a match"), limit: whole("default: 100") },
     ["pattern"], async ({ path, limit = 100, ...rest }, { at, by, signal }) => {
       const place = await at(path);
       const { matches, limitReached, warnings } = await by(place).grep({ ...rest, path: place, maxCount: Math.min(limit, ROWS), maxColumns: 500, cache: true, signal });
@@ -156,7 +156,7 @@ export async function serve(argv) {
   async function unmoved() {
     for (const [at, root] of roots.entries()) {
       const now = await stat(root, { bigint: true }).catch(() => undefined);
-      if (now?.dev !== folders[at].dev || now.ino !== folders[at].ino) throw new Refusal(`Refused: ${root} is another folder than at the start of the server; start it again`);
+      if (now?.dev !== folders[at].dev || now.ino !== folders[at].ino) throw new Refusal(`Refused: ${root} was replaced by another folder since the server started; restart the server`);
     }
   }
 
@@ -168,7 +168,7 @@ export async function serve(argv) {
     const asked = path;
     for (;;) {
       const real = await realpath(path).catch(() => undefined);
-      if (real !== undefined && !below(real)) throw new Refusal(`Refused: ${named} lies outside of ${roots.join(", ")}`);
+      if (real !== undefined && !below(real)) throw new Refusal(`Refused: ${named} is outside of ${roots.join(", ")}`);
       if (real !== undefined && path === asked) {
         // Other types of files can be endless, or have side effects when they are opened.
         const facts = await stat(real);
@@ -186,10 +186,10 @@ export async function serve(argv) {
     const file = await open(path, READ);
     try {
       const facts = await file.stat();
-      if (!facts.isFile()) throw new Refusal(`${named} is no file`);
-      if (facts.size > FILE) throw new Refusal(`${named} has more than ${FILE >> 20} MB`);
+      if (!facts.isFile()) throw new Refusal(`${named} is not a file`);
+      if (facts.size > FILE) throw new Refusal(`${named} is larger than ${FILE >> 20} MB`);
       const now = process.platform === "linux" ? await realpath(`/proc/self/fd/${file.fd}`) : await realpath(path);
-      if (!below(now)) throw new Refusal(`Refused: ${named} lies outside of ${roots.join(", ")}`);
+      if (!below(now)) throw new Refusal(`Refused: ${named} is outside of ${roots.join(", ")}`);
       return await file.readFile();
     } finally {
       await file.close();
@@ -200,7 +200,7 @@ export async function serve(argv) {
   async function call(id, { name, arguments: given = {} }) {
     const tool = TOOLS.find(({ definition }) => definition.name === name);
     if (!tool) throw failure(-32602, `Unknown tool: ${name}`);
-    if (calls.has(id)) throw failure(-32600, "an id that is in use");
+    if (calls.has(id)) throw failure(-32600, "the id is already in use");
     const wrong = given === null || typeof given !== "object" || Array.isArray(given) ? "/arguments must be an object" : fault(tool.definition.inputSchema, given);
     if (wrong) return { content: [{ type: "text", text: wrong }], isError: true };
     const stop = new AbortController();
@@ -212,7 +212,7 @@ export async function serve(argv) {
       await unmoved();
       const bytes = Buffer.from(shown);
       const cut = bytes.length > RESULT;
-      const told = [...notes, cut && `Cut behind ${RESULT >> 10} KB of ${bytes.length >> 10} KB.`].filter(Boolean).map((note) => `\n[${note}]`);
+      const told = [...notes, cut && `Cut after ${RESULT >> 10} KB of ${bytes.length >> 10} KB.`].filter(Boolean).map((note) => `\n[${note}]`);
       // The cut may be inside a character, which then decodes to U+FFFD.
       const body = cut ? bytes.subarray(0, RESULT).toString("utf8").replace(/\ufffd$/, "") : shown;
       return { content: [{ type: "text", text: body + told.join("") }], isError: false };
@@ -291,7 +291,7 @@ export async function serve(argv) {
     let from = 0;
     for (let end = chunk.indexOf(10); end >= 0; end = chunk.indexOf(10, from)) {
       if (skipping || size + end - from > LINE) {
-        write({ id: null, error: { code: -32700, message: `Not a message: a line of more than ${LINE} bytes` } });
+        write({ id: null, error: { code: -32700, message: `Not a message: the line is longer than ${LINE} bytes` } });
       } else {
         const line = Buffer.concat([...rest, chunk.subarray(from, end)]).toString("utf8").trim();
         if (line) void receive(line);

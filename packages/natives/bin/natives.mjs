@@ -6,8 +6,8 @@ import { basename } from "node:path";
 const HELP = `npx @sinew/natives COMMAND
 
 Commands:
-  mcp [--root DIR]...   a server of the Model Context Protocol on standard input and output: lends grep, find, fuzzy_find, read, ls and
-                        html_to_markdown to an agent, for files below the roots (default: the working folder)
+  mcp [--root DIR]...   run an MCP server (Model Context Protocol) on standard input and output: offer grep, find, fuzzy_find, read, ls
+                        and html_to_markdown to an agent, for files below the roots (default: the working directory)
 `;
 
 const [command, ...args] = process.argv.slice(2);

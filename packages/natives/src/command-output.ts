@@ -33,7 +33,7 @@ export class OutputBuffer {
     const isOver = data.length > room;
     this.#keep(stream, isOver ? cut(data, room) : data);
     if (isOver) {
-      const message = `${stream} is longer than maxBuffer (${this.#limit}): raise it, or take the output as it comes with onChunk and buffer: false`;
+      const message = `${stream} is longer than maxBuffer (${this.#limit}): raise it, or read the output as it arrives with onChunk and buffer: false`;
       throw Object.assign(new RangeError(message), { code: "ERR_CHILD_PROCESS_STDIO_MAXBUFFER", ...this.result(strip) });
     }
   }

@@ -114,7 +114,7 @@ function requestOf(call: string, options: GlobOptions): GlobRequest {
   }
   const types = new Set([fileType, onlyFiles ? FileType.File : undefined, onlyDirectories ? FileType.Dir : undefined]);
   types.delete(undefined);
-  if (types.size > 1) throw Object.assign(new RangeError(`${call}: only one of fileType, onlyFiles and onlyDirectories can hold`), { code: "ERR_INVALID_ARG_VALUE" });
+  if (types.size > 1) throw Object.assign(new RangeError(`${call}: only one of fileType, onlyFiles and onlyDirectories can be set`), { code: "ERR_INVALID_ARG_VALUE" });
   for (const type of types) request.fileType = type as FileType;
   // An empty array matches nothing; an empty text is not a pattern, and means the default.
   if (ignore !== undefined && ignore.length) {

@@ -10,7 +10,7 @@ import type { LeftoverAnswer, RemainderAnswer, ViewHandle, ViewRequest } from ".
 import { type Table, illegal, options as check, text } from "./options.js";
 import { keepPlace } from "./view-place.js";
 
-/** How a view isolates programs. `auto` takes a worktree where there is a git checkout, otherwise a copy. */
+/** How a view isolates programs. `auto` uses a worktree in a git checkout, and a copy elsewhere. */
 export type ViewMode = "auto" | "overlay" | "worktree" | "copy";
 
 /** The options of calls that look for views. */
@@ -152,7 +152,7 @@ function leftoverOf({ label, mode, ...known }: LeftoverAnswer): LeftoverView {
   return { ...known, mode: mode as LeftoverView["mode"], ...(label != null && { label }) };
 }
 
-/** Lets `IsolatedView.open` and `reopen` alone make one. */
+/** Only `IsolatedView.open` and `reopen` can create an object. */
 const OPENED = Symbol("opened");
 
 /**

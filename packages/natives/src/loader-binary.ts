@@ -40,11 +40,11 @@ export function binaryFault(path: string, tag: string): string | undefined {
     });
     // If the header is longer than the bytes that were read, the system decides.
     if (head === "cut" && size > HEAD_BYTES) return undefined;
-    if (head === "cut") return `truncated: its head is not whole in ${size} bytes; install it again`;
+    if (head === "cut") return `truncated: its ${size} bytes do not contain the whole header; install it again`;
     if (!head) return "not a library of any known platform; install it again";
     // The header does not contain the C library.
     if (head.tag !== tag.replace(/-musl$/, "")) return `wrong platform: built for ${head.tag}, needed for ${tag}`;
-    if (head.size > size) return `truncated: it has ${size} of at least ${head.size} bytes; install it again`;
+    if (head.size > size) return `truncated: it has only ${size} of at least ${head.size} bytes; install it again`;
     return undefined;
   } finally {
     closeSync(fd);

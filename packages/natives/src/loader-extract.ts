@@ -39,7 +39,7 @@ export function privateTemporary(): string {
   fs.mkdirSync(folder, { recursive: true, mode: 0o700 });
   const stat = fs.lstatSync(folder);
   if (!stat.isDirectory() || (user !== undefined && (stat.uid !== user || (stat.mode & 0o022) !== 0))) {
-    throw new Error(`${folder} belongs to another user or is open to others; remove it`);
+    throw new Error(`${folder} belongs to another user, or others can write to it; remove it`);
   }
   return folder;
 }
@@ -70,7 +70,7 @@ function whole(path: string, file: EmbeddedFile): boolean {
 function write(path: string, file: EmbeddedFile): void {
   const bytes = file.read();
   if (bytes.length !== file.size || digest(bytes) !== file.sha256) {
-    throw new Error(`the embedded ${file.name} is damaged: compile the program again after: npx sinew-embed`);
+    throw new Error(`the embedded ${file.name} is damaged: run npx sinew-embed, and compile the program again`);
   }
   const part = `${path}.${process.pid}-${threadId}-${process.hrtime.bigint()}.part`;
   try {

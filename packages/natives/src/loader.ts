@@ -24,8 +24,8 @@ type Tried = Map<string, string>;
 /** Returns the reason why a loaded addon cannot be used; undefined if there is none. */
 function fault(addon: Partial<typeof Native>): string | undefined {
   const version = typeof addon.nativeVersion === "function" ? addon.nativeVersion() : undefined;
-  if (version === undefined) return "not an addon of Sinew, or a broken one: it tells no version";
-  if (version !== VERSION) return `stale: it is of version ${version}, the package of ${VERSION}; install or build it again`;
+  if (version === undefined) return "not an addon of Sinew, or damaged: it has no version";
+  if (version !== VERSION) return `stale: the addon has version ${version}, the package ${VERSION}; install or build the addon again`;
   const missing = EXPORTS.filter((name) => !(name in addon));
   if (missing.length) return `stale: it lacks ${missing.join(", ")}; install or build it again`;
   return undefined;
@@ -35,7 +35,7 @@ function fault(addon: Partial<typeof Native>): string | undefined {
 function hint(message: string): string {
   if (/GLIBC_\d|libc\.musl|\blibc\.so: |ld-linux|Error relocating/.test(message)) return `wrong libc${libc()}: ${message}`;
   if (/operation not permitted|failed to map segment/i.test(message)) return `${message}; is its folder mounted noexec?`;
-  if (/specified module could not be found/i.test(message)) return `${message} A library that it needs is missing: install the Microsoft Visual C++ runtime`;
+  if (/specified module could not be found/i.test(message)) return `${message} A library that the addon needs is missing: install the Microsoft Visual C++ runtime`;
   return message;
 }
 
@@ -78,10 +78,10 @@ function forThisCpu(tag: string, tried: Tried): Found | undefined {
 /** Returns instructions for a missing addon, which depend on how the program was built. */
 function remedy(tag: string, variant: string): string {
   const install = `npm install --include=optional @sinew/natives-${tag}@${VERSION}`;
-  if (isCompiled(process.env)) return `This program is one executable that carries no addon for ${tag}: run npx sinew-embed --tag ${tag} before it is compiled.`;
+  if (isCompiled(process.env)) return `This program is one executable without an addon for ${tag}: run npx sinew-embed --tag ${tag} before you compile it.`;
   if (BUNDLE !== undefined) {
     const files = `sinew_natives.${tag}${variant}.node and ${supervisorName(process.platform)}`;
-    return `This code was bundled into ${BUNDLE}: install @sinew/natives-${tag} where the bundle runs (${install}), or copy ${files} out of it to ${dirname(BUNDLE)}.`;
+    return `This code was bundled into ${BUNDLE}: install @sinew/natives-${tag} where the bundle runs (${install}), or copy ${files} from that package to ${dirname(BUNDLE)}.`;
   }
   return `To fix this, install the package with its optional dependencies (${install}), or in a checkout run: npm run build`;
 }

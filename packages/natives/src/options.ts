@@ -31,7 +31,7 @@ export function typeError(where: string, expected: string, value: unknown): Type
 
 /** Creates the `TypeError` of a class that cannot be constructed directly. @internal */
 export function illegal(name: string, from: string): TypeError {
-  return Object.assign(new TypeError(`new ${name}() cannot be called: ${from} gives one`), { code: "ERR_ILLEGAL_CONSTRUCTOR" });
+  return Object.assign(new TypeError(`new ${name}() cannot be called: use ${from}`), { code: "ERR_ILLEGAL_CONSTRUCTOR" });
 }
 
 /** Creates a `RangeError` with Node's code. @internal */

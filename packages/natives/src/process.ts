@@ -100,7 +100,7 @@ export class Process {
 
   #open(): Set<Abort> {
     if (this.#waits) return this.#waits;
-    throw Object.assign(new Error(`Process ${this.#handle.pid} is closed; Process.fromPid gives another one`), { code: "ERR_INVALID_STATE" });
+    throw Object.assign(new Error(`Process ${this.#handle.pid} is closed; use Process.fromPid to get another handle`), { code: "ERR_INVALID_STATE" });
   }
 
   /**

@@ -204,7 +204,7 @@ export function quote(words: string | readonly string[]): string {
   return list
     .map((word: unknown, index) => {
       if (typeof word !== "string") throw typeError(`quote: words[${index}]`, "a string", word);
-      if (word.includes("\0")) throw Object.assign(new RangeError(`quote: words[${index}] holds a NUL character: no shell can take it`), { code: "ERR_INVALID_ARG_VALUE" });
+      if (word.includes("\0")) throw Object.assign(new RangeError(`quote: words[${index}] contains a NUL character, which no shell supports`), { code: "ERR_INVALID_ARG_VALUE" });
       return PLAIN.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
     })
     .join(" ");

@@ -61,7 +61,7 @@ export interface SandboxPromiseStatus {
 /** The state of every promise. */
 export type SandboxStatus = Record<SandboxPromiseName, SandboxPromiseStatus>;
 
-/** A call that a sandbox refused, or a protected path that was created and taken back. */
+/** A call that a sandbox refused, or a protected path that was created, and then removed. */
 export interface SandboxRefusal {
   /** The promise that the call would have broken. */
   kind: "network" | "read" | "write" | "socket" | "signal";

@@ -11,18 +11,18 @@ export interface ViewPlace {
 
 const places = new WeakMap<object, ViewPlace>();
 
-/** Notes the place of a view. @internal */
+/** Records the directory and the variables of a view. @internal */
 export function keepPlace(view: object, place: ViewPlace): void {
   places.set(view, place);
 }
 
-/** The place of a view; `undefined` for what is no view. @internal */
+/** Returns the directory and the variables of a view; `undefined` for any other value. @internal */
 export function placeOf(view: unknown): ViewPlace | undefined {
   return typeof view === "object" && view !== null ? places.get(view) : undefined;
 }
 
 /**
- * The options of a program with the place of its view. A directory and variables that the caller names are kept.
+ * Adds the directory and the variables of the view to the options of a program. The caller's own values have priority.
  * @internal
  */
 export function inPlace<T extends { view?: unknown; cwd?: string | undefined; env?: Record<string, string | undefined> | undefined }>(options: T): T {

@@ -55,7 +55,7 @@ test("onlyFiles and onlyDirectories choose types", async () => {
   await check("**/*", { onlyFiles: true });
   await check("**/*", { onlyDirectories: true });
   const both = { ...OURS, onlyFiles: true, onlyDirectories: true };
-  await assert.rejects(glob(both), { code: "ERR_INVALID_ARG_VALUE", message: "glob: only one of fileType, onlyFiles and onlyDirectories can hold" });
+  await assert.rejects(glob(both), { code: "ERR_INVALID_ARG_VALUE", message: "glob: only one of fileType, onlyFiles and onlyDirectories can be set" });
   assert.throws(() => globSync({ ...OURS, onlyFiles: true, fileType: FileType.Dir }), { code: "ERR_INVALID_ARG_VALUE" });
   assert.deepEqual(globSync({ ...OURS, onlyFiles: true, fileType: FileType.File }), globSync({ ...OURS, onlyFiles: true }));
 });

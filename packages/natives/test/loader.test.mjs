@@ -131,7 +131,7 @@ test("a truncated file is refused before it is mapped, wherever it ends", async 
 test("a stale addon is named as stale, with both versions", async (t) => {
   const { folder, path } = withAddon(t);
   replace(join(folder, "dist", "index.js"), `VERSION="${VERSION}"`, `VERSION="99.1.0"`);
-  assert.match(await refusal(folder, path), new RegExp(`^stale: it is of version ${VERSION}, the package of 99\\.1\\.0`));
+  assert.match(await refusal(folder, path), new RegExp(`^stale: the addon has version ${VERSION}, the package 99\\.1\\.0`));
 });
 
 test("an addon that lacks exports is named as stale, with the exports", async (t) => {
@@ -388,7 +388,7 @@ test("a temporary folder that others may write to is not trusted", { skip: proce
   chmodSync(open, 0o777);
   const { code, err } = await load(folder, { env });
   assert.equal(code, 1);
-  assert.ok(err.includes(`${open} belongs to another user or is open to others; remove it`), err);
+  assert.ok(err.includes(`${open} belongs to another user, or others can write to it; remove it`), err);
 });
 
 test("a damaged embedded file is not written", async (t) => {

@@ -154,7 +154,7 @@ test("a folder that takes the place of a root is refused by every tool", async (
     mkdirSync(moved);
     writeFileSync(join(moved, "a.txt"), "another needle\n");
     for (const [name, args] of [["read", { path: "a.txt" }], ["ls", {}], ["grep", { pattern: "needle" }], ["find", { pattern: "*" }], ["fuzzy_find", { query: "a" }]]) {
-      assert.deepEqual(await call(name, args), [`Refused: ${moved} is another folder than at the start of the server; start it again`, true], name);
+      assert.deepEqual(await call(name, args), [`Refused: ${moved} was replaced by another folder since the server started; restart the server`, true], name);
     }
     // The folder itself, back in its place.
     rmSync(moved, { recursive: true });

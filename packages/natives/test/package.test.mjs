@@ -133,7 +133,7 @@ test("a bundle finds the addon in its own folder, and says what to do where it i
   const { code, err } = await run(process.execPath, [bundle]);
   assert.equal(code, 1);
   const files = `sinew_natives\\.${TAG}[-*a-z]*\\.node and ${SHELL_HOST.replace(".", "\\.")}`;
-  assert.match(err, new RegExp(`bundled into .*bundle\\.cjs: install @sinew/natives-${TAG} where the bundle runs \\(npm install .*\\), or copy ${files} out of it to .*app\\.`));
+  assert.match(err, new RegExp(`bundled into .*bundle\\.cjs: install @sinew/natives-${TAG} where the bundle runs \\(npm install .*\\), or copy ${files} from that package to .*app\\.`));
   for (const name of [ADDON, SHELL_HOST]) place(join(installed, "node_modules", "@sinew", `natives-${TAG}`, name), join(bundle, "..", name));
   const { out } = await done(process.execPath, [bundle], { cwd: tmpdir() });
   assert.equal(out, "4 3\n");

@@ -79,7 +79,9 @@ impl Program {
             return Err(Error::invalid("start: the list of arguments is empty; its first item is the program"));
         };
         if let Some(bad) = line.iter().find(|part| part.contains('\0')) {
-            return Err(Error::invalid(format!("start: {bad:?} holds a NUL character: no program can take it")));
+            return Err(Error::invalid(format!(
+                "start: {bad:?} contains a NUL character, which no program can receive"
+            )));
         }
         let failed = |error: io::Error| Error::io(format!("start: failed to run {name:?}"), &error);
         #[cfg(target_os = "linux")]

@@ -149,7 +149,7 @@ export class HtmlElement extends HtmlNode {
   }
 
   insertBefore<T extends HtmlNode>(node: T, before: HtmlNode | null): T {
-    if (node.contains(this)) throw new Error(`insertBefore: <${this.localName}> cannot hold what it is part of`);
+    if (node.contains(this)) throw new Error(`insertBefore: <${this.localName}> cannot contain its own ancestor`);
     node.remove();
     const previous = before ? before.previousSibling : this.lastChild;
     node.parentNode = this;
@@ -177,7 +177,7 @@ export class HtmlElement extends HtmlNode {
   }
 
   removeChild<T extends HtmlNode>(node: T): T {
-    if (node.parentNode !== this) throw new Error(`removeChild: ${node.nodeName} is no child of <${this.localName}>`);
+    if (node.parentNode !== this) throw new Error(`removeChild: ${node.nodeName} is not a child of <${this.localName}>`);
     if (node.previousSibling) node.previousSibling.nextSibling = node.nextSibling;
     else this.firstChild = node.nextSibling;
     if (node.nextSibling) node.nextSibling.previousSibling = node.previousSibling;

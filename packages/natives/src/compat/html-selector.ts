@@ -40,7 +40,7 @@ class Reader {
   constructor(private readonly query: string) {}
 
   private fault(): Error {
-    return new Error(`selector ${JSON.stringify(this.query)}: not understood at ${JSON.stringify(this.query.slice(this.at, this.at + 20))}`);
+    return new Error(`selector ${JSON.stringify(this.query)}: invalid or unsupported at ${JSON.stringify(this.query.slice(this.at, this.at + 20))}`);
   }
 
   private take(pattern: RegExp): string | undefined {
@@ -99,7 +99,7 @@ class Reader {
       return pseudo === "not" ? (element) => !test(element) : test;
     }
     const test = call ? undefined : PSEUDO[pseudo!];
-    if (!test) throw new Error(`selector ${JSON.stringify(this.query)}: ":${pseudo}" is not known; use a filter function`);
+    if (!test) throw new Error(`selector ${JSON.stringify(this.query)}: ":${pseudo}" is not supported; use a filter function`);
     return test;
   }
 }

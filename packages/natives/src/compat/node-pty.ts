@@ -211,7 +211,7 @@ export class UnixTerminal extends Terminal {
   constructor(file?: string, args?: string[] | string, options: IPtyForkOptions = {}) {
     super(options);
     if (typeof args === "string") throw new Error("args as a string is not supported on unix.");
-    for (const name of ["uid", "gid"] as const) if (options[name] !== undefined) throw new Error(`${name} is not supported: a program runs as the user of its host`);
+    for (const name of ["uid", "gid"] as const) if (options[name] !== undefined) throw new Error(`${name} is not supported: programs run as the current user`);
     this._checkType("file", file, "string");
     this._checkType("args", args, "string", true);
     this._file = file || process.env["SHELL"] || "sh";

@@ -76,7 +76,7 @@ export function pixelsOf(png: Buffer): Uint8Array {
   }
   const [width, height, depth, colour] = [png.readUInt32BE(16), png.readUInt32BE(20), png[24], png[25] as number];
   const channels = CHANNELS[colour];
-  if (depth !== 8 || channels === undefined) throw new Error(`a PNG of ${depth} bits and colour type ${colour} cannot be read`);
+  if (depth !== 8 || channels === undefined) throw new Error(`PNGs with ${depth} bits and colour type ${colour} are not supported`);
   const samples = unfiltered(inflateSync(Buffer.concat(parts)), width * channels, height, channels);
   if (channels === 4) return samples;
   const pixels = new Uint8Array(width * height * 4);

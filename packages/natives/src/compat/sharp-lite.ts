@@ -197,7 +197,7 @@ export class Sharp {
   #quality = 80;
 
   constructor(input: SharpInput) {
-    if (typeof input !== "string" && !(input instanceof Uint8Array) && !(input instanceof ArrayBuffer)) throw new Error("Unsupported input: a path, a Buffer or an ArrayBuffer is read");
+    if (typeof input !== "string" && !(input instanceof Uint8Array) && !(input instanceof ArrayBuffer)) throw new Error("Unsupported input: expected a path, a Buffer or an ArrayBuffer");
     this.#input = input;
   }
 
@@ -311,7 +311,7 @@ export class Sharp {
   /** Sets the output format. */
   toFormat(format: string | { id: string }, { quality }: OutputOptions = {}): this {
     const name = typeof format === "string" ? format.toLowerCase() : format.id;
-    if (!(name in FORMATS)) throw new Error(`sharp-lite: format ${JSON.stringify(name)} is not written; use png, jpeg, webp or gif`);
+    if (!(name in FORMATS)) throw new Error(`sharp-lite: format ${JSON.stringify(name)} is not supported for output; use png, jpeg, webp or gif`);
     if (quality !== undefined && !(Number.isInteger(quality) && quality >= 1 && quality <= 100)) throw new Error(`Expected integer between 1 and 100 for quality but received ${quality} of type ${typeof quality}`);
     this.#format = name === "jpg" ? "jpeg" : name;
     this.#quality = quality ?? 80;
