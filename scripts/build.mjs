@@ -15,7 +15,7 @@ const HELP = `npm run build -- [options]
   --collect         write everything to dist/cross/TAG, where npm run pack looks for other platforms
   --dev             write sinew_natives.dev.node, which SINEW_DEV loads
   --natives-only    do not build the TypeScript
-  --typescript-only build only the TypeScript, with the addon that is there
+  --typescript-only build only the TypeScript, with the existing addon
   --verbose         show the output of cargo, which is otherwise shown only if a build fails
 `;
 

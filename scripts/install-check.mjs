@@ -64,7 +64,7 @@ function check(root, form, tag) {
 }
 
 async function main() {
-  if (process.platform !== "linux" || process.arch !== "x64" || process.getuid() !== 0) throw new Error("it enters other root file systems of x64, which only root may on Linux");
+  if (process.platform !== "linux" || process.arch !== "x64" || process.getuid() !== 0) throw new Error("root on Linux with x64 is required, because this check enters other root file systems");
   const forms = chosen(FORMS, values.form, "form");
   let [passed, failed] = [0, 0];
   for (const system of chosen(SYSTEMS, values.suite, "suite")) {
@@ -75,7 +75,7 @@ async function main() {
       const lacks = form.needs.find((name) => system.without?.[name]);
       const fault = !lacks && check(root, form, system.tag);
       if (!lacks) fault ? (failed += 1) : (passed += 1);
-      const said = lacks ? `left out, no ${lacks}: ${system.without[lacks]}` : fault ? `failed: ${fault}` : `passed in ${((performance.now() - begun) / 1000).toFixed(1)} s`;
+      const said = lacks ? `skipped, no ${lacks}: ${system.without[lacks]}` : fault ? `failed: ${fault}` : `passed in ${((performance.now() - begun) / 1000).toFixed(1)} s`;
       console.log(`${system.name} (${described})  ${form.name.padEnd(8)} ${said}`);
     }
   }

@@ -25,7 +25,7 @@ const HELP = `npm run pack -- [options]
   --only PART       pack only main and platforms (@sinew/natives), more (@sinew/tokens, @sinew/pi-natives), agent (npm packages,
                     archives, .deb) or bills (of materials); can be repeated; default: main, more and platforms
   --all             pack all five parts
-  --complete        fail unless both variants are there for each x64 platform
+  --complete        fail unless each x64 platform has both variants
   --any-glibc       accept the files of any build, whatever their size and required glibc; for tests
 
 Builds a release for this platform first (both variants on x64; for glibc ${GLIBC} on Linux), which takes minutes the first time. Writes

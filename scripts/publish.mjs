@@ -10,11 +10,11 @@ import { ROOT } from "./lib/steps.mjs";
 
 const HELP = `node scripts/publish.mjs [options]
 
-  --from FOLDER   the folder of npm run pack; default: dist
-  --dry-run       let npm check and show everything, and publish nothing
+  --from FOLDER   the folder that npm run pack wrote; default: dist
+  --dry-run       let npm check and list the packages, but publish nothing
 
-Every tarball must have the digest that SHA256SUMS names. Without --dry-run npm signs where each was built (--provenance), which
-works only in a workflow that may ask for an identity token.
+Every tarball must have its digest in SHA256SUMS. Without --dry-run, npm signs where each was built (--provenance), which works only
+in a workflow that is allowed to request an identity token.
 `;
 
 const { values } = parseArgs({ options: { from: { type: "string", default: join(ROOT, "dist") }, "dry-run": { type: "boolean", default: false }, help: { type: "boolean", short: "h" } } });
@@ -26,10 +26,10 @@ const { values } = parseArgs({ options: { from: { type: "string", default: join(
 function tarballs(folder) {
   const rows = readFileSync(join(folder, "SHA256SUMS"), "utf8").trim().split("\n").map((line) => line.split("  "));
   const found = rows.filter(([, name]) => name.endsWith(".tgz"));
-  if (!found.length) throw new Error(`SHA256SUMS in ${folder} names no npm tarball; run: npm run pack -- --all`);
+  if (!found.length) throw new Error(`SHA256SUMS in ${folder} lists no npm tarball; run: npm run pack -- --all`);
   for (const [sum, name] of found) {
     const digest = createHash("sha256").update(readFileSync(join(folder, name))).digest("hex");
-    if (digest !== sum) throw new Error(`${name} is not the file that SHA256SUMS names: pack again`);
+    if (digest !== sum) throw new Error(`${name} does not have the digest in SHA256SUMS; run: npm run pack -- --all`);
   }
   // Packages of platforms first, then the library, then the packages that use it.
   const rank = (name) => (PLATFORMS.some(({ tag }) => name.includes(`-${tag}-`)) ? 0 : /^sinew-natives-\d/.test(name) ? 1 : 2);
@@ -41,7 +41,7 @@ function publish(folder) {
     console.log(name);
     const args = ["publish", join(folder, name), "--access", "public", values["dry-run"] ? "--dry-run" : "--provenance"];
     const { status } = spawnSync("npm", args, { stdio: ["ignore", "inherit", "inherit"], shell: process.platform === "win32" });
-    if (status !== 0) throw new Error(`npm publish ${name} failed; those before it are published`);
+    if (status !== 0) throw new Error(`npm publish ${name} failed; the packages before it are published`);
   }
 }
 

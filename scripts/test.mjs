@@ -14,7 +14,7 @@ const HELP = `npm test
 npm run test:more
 
 npm test runs every test: Rust, Node and the tables of conformance/. npm run test:more writes the reference of the Rust libraries,
-where a broken link is an error, builds the website and looks at its pages in a browser, runs agents of the npm registry on our
+where a broken link is an error, builds the website and looks at its pages in a browser, runs agents from the npm registry on our
 packages, and compiles the workspace for other systems if their tools are installed.
 `;
 const GIB = 1024 ** 3;
@@ -48,7 +48,7 @@ async function installTools() {
   const { bavail, bsize } = statfsSync(ROOT);
   const free = (bavail * bsize) / GIB;
   console.log(`${free.toFixed(1)} GiB free`);
-  if (free < 12) console.log("a full run writes about 10 GiB below target/: it may not be enough");
+  if (free < 12) console.log("a full run writes about 10 GiB to target/, so the disk may become full");
   await programs(TEST_PROGRAMS);
   env.SINEW_RG = await ripgrep();
   env.SINEW_PI = await pi();

@@ -8,8 +8,8 @@ import { ask, run } from "./lib/steps.mjs";
 const WHEELS = ["ziglang==0.17.1", "cargo-zigbuild==0.24.0"];
 
 /**
- * The environment in which `cargo zigbuild` works, installed into the cache at first use; undefined where Python is missing
- * or the wheels cannot be had.
+ * Returns the environment for `cargo zigbuild`, which the first call installs into the cache; undefined if Python is missing
+ * or the wheels cannot be downloaded.
  */
 export async function zig() {
   const folder = join(CACHE, "zig");

@@ -21,7 +21,7 @@ export function remember(tag, found) {
   writeFileSync(RESULTS, `${JSON.stringify(sorted, null, 2)}\n`);
 }
 
-const checked = (check, by) => (check ? `${check.ok ? `clean${check.warnings ? `, ${check.warnings} warnings` : ""}` : `${check.errors} errors`}${by ? `, ${by} too` : ""}` : "not tried");
+const checked = (check, by) => (check ? `${check.ok ? `clean${check.warnings ? `, ${check.warnings} warnings` : ""}` : `${check.errors} errors`}${by ? `, ${by} too` : ""}` : "not run");
 const parts = (builds) => Object.entries(builds).map(([part, { ok, bytes }]) => `${part} ${ok ? `${(bytes / 1e6).toFixed(1)} MB` : "**fails**"}`).join(", ");
 /** The results of release builds or, if there are none, of test builds. */
 const built = ({ releases, builds } = {}) => (releases ? `release: ${parts(releases)}` : builds ? `dev: ${parts(builds)}` : "nothing");
@@ -60,27 +60,27 @@ const leftOut = ({ skipped }) => (skipped ? Object.entries(skipped).sort().map((
 /** The generated part of the page: a table of targets, one of failures, and one of the runs. */
 export function generated(known = results()) {
   const line = (parts) => `| ${parts.join(" | ")} |`;
-  const lines = [line(["target", "`cargo check --workspace --tests`", "built and linked, by cargo's profile", "tests passed", "failed", "where tests ran"]), line(Array(6).fill("---"))];
+  const lines = [line(["target", "`cargo check --workspace --tests`", "built and linked, with which cargo profile", "tests passed", "failed", "where tests ran"]), line(Array(6).fill("---"))];
   for (const row of TARGETS) lines.push(line([...cells(row, known[row.tag]), (known[row.tag]?.tests && row.runs) || "nowhere"]));
   lines.push("", line(["target", "release: addon, bytes", "addon for newer processors", "supervisor", "agent", "minutes"]), line(Array(6).fill("---")));
   for (const row of TARGETS) {
     const releases = known[row.tag]?.releases;
     if (!releases) continue;
-    const sizes = Object.keys(PARTS).map((part) => (releases[part] ? size(row, part, releases[part]) : row.parts.includes(part) ? "not tried" : "none"));
+    const sizes = Object.keys(PARTS).map((part) => (releases[part] ? size(row, part, releases[part]) : row.parts.includes(part) ? "not built" : "none"));
     lines.push(line([row.tag, ...sizes, [...new Set(Object.values(releases).map(({ minutes }) => minutes))].join(" + ")]));
   }
   for (const { tag } of TARGETS) {
     const counts = known[tag]?.require;
-    if (counts) lines.push("", `${tag}: \`require\` of the package is ${counts.more.toLocaleString("en")} instructions, beside ${counts.bare.toLocaleString("en")} of Node with an empty program (medians; counted by qemu).`);
+    if (counts) lines.push("", `${tag}: \`require\` of the package executes ${counts.more.toLocaleString("en")} instructions; Node with an empty program executes ${counts.bare.toLocaleString("en")} (medians; counted by qemu).`);
   }
-  lines.push("", line(["target", "what ran", "profile", "passed", "left out", "failed"]), line(Array(6).fill("---")));
+  lines.push("", line(["target", "tests", "profile", "passed", "skipped", "failed"]), line(Array(6).fill("---")));
   for (const row of TARGETS) {
     for (const [what, part] of Object.entries(known[row.tag]?.tests ?? {})) {
       const names = said(row.tag, part.names);
-      lines.push(line([row.tag, what, part.profile ?? "not kept", part.passed, leftOut(part), part.failed ? `${part.failed}: ${names}` : "0"]));
+      lines.push(line([row.tag, what, part.profile ?? "unknown", part.passed, leftOut(part), part.failed ? `${part.failed}: ${names}` : "0"]));
     }
   }
-  lines.push("", line(["target", "not proven"]), line(Array(2).fill("---")));
+  lines.push("", line(["target", "not tested"]), line(Array(2).fill("---")));
   for (const row of TARGETS) lines.push(line([row.tag, row.left]));
   return `\n${lines.join("\n")}\n\n`;
 }
@@ -88,7 +88,7 @@ export function generated(known = results()) {
 /** The page with its generated part brought up to date. */
 export function page(text = readFileSync(PAGE, "utf8"), known = results()) {
   const [begin, end] = [text.indexOf(MARKS[0]) + MARKS[0].length, text.indexOf(MARKS[1])];
-  if (begin < MARKS[0].length || end < begin) throw new Error(`${PAGE} lacks the lines ${MARKS.map((mark) => mark.trim()).join(" and ")}`);
+  if (begin < MARKS[0].length || end < begin) throw new Error(`${PAGE} does not contain the lines ${MARKS.map((mark) => mark.trim()).join(" and ")}`);
   return text.slice(0, begin) + generated(known) + text.slice(end);
 }
 

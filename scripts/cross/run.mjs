@@ -19,27 +19,27 @@ import { FOLDER, counting, foreign, isReady, libnode, node, ripgrepForWindows, r
 
 const HELP = `npm run cross -- TARGET... [options]
 
-  Builds the addon, the shells' supervisor and the agent for another system, runs the tests that can run here, prints a table
-  and keeps it in scripts/cross/results.json, from which docs/natives/platforms.md is written.
+  Builds the addon, the supervisor of shells and the agent for another system, runs the tests that can run here, prints a table,
+  saves it in scripts/cross/results.json, and updates docs/natives/platforms.md from it.
 
   TARGET   ${TARGETS.map((row) => row.tag).join(", ")}, or all
 
-  --check            only cargo check --workspace --tests (a minute when its dependencies are compiled, ten when not)
+  --check            only run cargo check --workspace --tests (one minute if its dependencies are compiled, otherwise ten)
   --build            only check and build; run nothing
-  --from STAGE       begin with build or test, and take what the stages before it have left
-  --parts A,B        build these parts alone: addon, modern (the addon of newer processors), companion, agent; modern is left
-                     out by default where the profile is not release
-  --crates A,B       run the tests of these crates alone; default: programs, addon, and those of ${TARGETS[0].crates.slice(0, 3).join(", ")} …
-  --no-crates        run no tests of crates, which compiles nothing
+  --from STAGE       start with build or test, and use the results of the earlier stages
+  --parts A,B        build only these parts: addon, modern (the addon for newer processors), companion, agent; without
+                     --profile release, the default is all except modern
+  --crates A,B       run only the tests of these crates; default: programs, addon, and those of ${TARGETS[0].crates.slice(0, 3).join(", ")} …
+  --no-crates        run no tests of crates, so that nothing is compiled
   --smoke            run only the agent's turn and each export of the addon once
-  --profile NAME     of cargo; default dev
-  --if-ready         do nothing where the tools are not installed yet; for CI, which must not fail for lack of them
-  --limit SECONDS    with --check: stop after so long and say what was left out
-  --page             only write the page from the kept results
+  --profile NAME     use this cargo profile; default: dev
+  --if-ready         do nothing if the tools are not installed; for CI, which must not fail then
+  --limit SECONDS    with --check: stop after this time, and list what was skipped
+  --page             only update the page from the saved results
 
-  The tools lie in ${FOLDER} (SINEW_CROSS names another folder; 10 GB with builds):
-  sources of Rust's library, qemu and wine from Debian, zig from PyPI, Node from npm. Nothing is installed into the system;
-  wine needs root for its chroot.
+  The tools are installed in ${FOLDER} (set SINEW_CROSS to use another folder; 10 GB with
+  builds): the sources of Rust's library, qemu and wine from Debian, zig from PyPI, Node from npm. The system itself is not
+  changed. wine requires root for its chroot.
 
   Examples:  npm run cross -- win32-x64 --check
              npm run cross -- linux-arm64 --crates sinew-walk,sinew-search
@@ -75,7 +75,7 @@ async function check(row, env, limit) {
   const made = await cargo((!values["if-ready"] && row.check) || "check", ["--workspace", "--tests", "--keep-going"], { ...row, flags: row.flags?.program, env, limit });
   const { ok, errors, warnings, late, seconds } = made;
   if (late) {
-    console.log(`  left out: it is not done after ${clock(seconds * 1000)}; run npm run cross -- ${row.tag} --check`);
+    console.log(`  skipped: not finished after ${clock(seconds * 1000)}; run npm run cross -- ${row.tag} --check`);
     return true;
   }
   if (!values["if-ready"]) remember(row.tag, { check: { ok, errors, warnings } });
@@ -97,7 +97,7 @@ async function build(row, env) {
   const flagsOf = (part) => [row.flags?.[part === "agent" ? "program" : "addon"], level(part)].filter(Boolean).join(" ") || undefined;
   const groupOf = (part) => `${flagsOf(part)} ${released && part === "agent"}`;
   const wanted = row.parts.filter((part) => (values.parts ? values.parts.split(",").includes(part) : released || !PARTS[part].variant));
-  if (!wanted.length) throw new Error(`nothing of "${values.parts}" is built for ${row.tag}: use ${row.parts.join(", ")}`);
+  if (!wanted.length) throw new Error(`none of "${values.parts}" is a part of ${row.tag}: use ${row.parts.join(", ")}`);
   for (const group of new Set(wanted.map(groupOf))) {
     const parts = wanted.filter((part) => groupOf(part) === group);
     const flags = flagsOf(parts[0]);
@@ -168,7 +168,7 @@ async function test(row, env) {
     const words = [...(await counting(env)), await node(row.node)];
     const counts = await requireCounts(words, join(built, fileOf(row, "addon")), join(built, fileOf(row, "companion")));
     remember(row.tag, { require: counts });
-    console.log(`  require of the package: ${counts.more.toLocaleString("en")} instructions beside ${counts.bare.toLocaleString("en")} of Node`);
+    console.log(`  require of the package: ${counts.more.toLocaleString("en")} instructions, Node alone ${counts.bare.toLocaleString("en")}`);
   }
   if (values.smoke || values["no-crates"]) return;
   const crates = values.crates?.split(",") ?? row.crates;
@@ -230,9 +230,9 @@ function table(rows) {
   const known = results();
   const lines = [["target", "check", "built", "passed", "failed"], ...rows.map((row) => cells(row, known[row.tag]))];
   const widths = lines[0].map((_, at) => Math.max(...lines.map((line) => line[at].length)));
-  console.log(`\n${bold("what is known")}  ${dim("(scripts/cross/results.json)")}`);
+  console.log(`\n${bold("all results")}  ${dim("(scripts/cross/results.json)")}`);
   for (const line of lines) console.log(line.map((cell, at) => cell.padEnd(widths[at])).join("  ").trimEnd());
-  for (const row of rows) console.log(dim(`${row.tag}, not proven: ${row.left}`));
+  for (const row of rows) console.log(dim(`${row.tag}, not tested: ${row.left}`));
 }
 
 async function main() {
@@ -242,7 +242,7 @@ async function main() {
   const begin = ["check", "build", "test"].indexOf(values.from);
   if (begin < 0) throw new Error(`unknown stage "${values.from}": use check, build or test`);
   const rows = positionals.includes("all") ? TARGETS : positionals.map(targetOf);
-  if (values["if-ready"] && !(await isReady())) return console.log("the tools of cross builds are not installed here: left out: the compile check for other systems. Run it by: npm run cross -- all --check");
+  if (values["if-ready"] && !(await isReady())) return console.log("skipped: the compile check for other systems, because the tools for cross builds are not installed. To install and run it: npm run cross -- all --check");
   const env = await rust();
   const end = values.limit ? Date.now() + 1000 * Number(values.limit) : undefined;
   let fails = false;

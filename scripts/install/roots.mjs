@@ -14,7 +14,7 @@ import { programs } from "../lib/tools.mjs";
  * `without` lists what it cannot have, with the reason.
  */
 export const SYSTEMS = [
-  { name: "bionic", by: "ubuntu", tag: "linux-x64", without: { node: "its glibc is 2.27, and Node asks for 2.28 as addons do" } },
+  { name: "bionic", by: "ubuntu", tag: "linux-x64", without: { node: "its glibc is 2.27, but Node and addons require 2.28" } },
   { name: "focal", by: "ubuntu", tag: "linux-x64" },
   { name: "bullseye", by: "debian", tag: "linux-x64" },
   { name: "jammy", by: "ubuntu", tag: "linux-x64" },
@@ -22,8 +22,8 @@ export const SYSTEMS = [
   { name: "noble", by: "ubuntu", tag: "linux-x64" },
   { name: "trixie", by: "debian", tag: "linux-x64" },
   { name: "resolute", by: "ubuntu", tag: "linux-x64" },
-  { name: "alpine", by: "alpine", tag: "linux-x64-musl", without: { dpkg: "its packages are apk's" } },
-  { name: "alpine-arm64", by: "alpine", tag: "linux-arm64-musl", emulated: true, without: { dpkg: "its packages are apk's" } },
+  { name: "alpine", by: "alpine", tag: "linux-x64-musl", without: { dpkg: "it uses apk packages" } },
+  { name: "alpine-arm64", by: "alpine", tag: "linux-arm64-musl", emulated: true, without: { dpkg: "it uses apk packages" } },
 ];
 
 /** The script of debootstrap for all Ubuntu releases. Releases newer than debootstrap have no script of their own. */
@@ -71,7 +71,7 @@ export async function rootOf(system, roots) {
   const { name, by, tag, emulated, without } = system;
   const folder = join(roots, name);
   if (!existsSync(folder)) {
-    console.log(`making a root file system of ${name}, once`);
+    console.log(`creating a root file system of ${name}, once`);
     const part = `${folder}.part`;
     rmSync(part, { recursive: true, force: true });
     mkdirSync(dirname(part), { recursive: true });

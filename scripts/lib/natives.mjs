@@ -44,7 +44,7 @@ const LIBRARY = { linux: "libsinew_natives.so", darwin: "libsinew_natives.dylib"
 /** The Rust target of this machine. */
 export async function hostTarget() {
   const triple = /host: (\S+)/.exec((await ask("rustc", ["-vV"])) ?? "")?.[1];
-  if (!triple) throw new Error("rustc -vV names no host: install Rust (https://rustup.rs)");
+  if (!triple) throw new Error("rustc -vV prints no host: install Rust (https://rustup.rs)");
   return triple;
 }
 
@@ -144,9 +144,9 @@ export async function buildNatives({ parts, profile, variant: wanted, target: tr
   const base = collect ? join(ROOT, "dist", "cross", tag) : BUILD;
   for (const [from, to] of parts.flatMap((part) => placed[part]())) {
     const path = join(built, from);
-    if (!existsSync(path)) throw new Error(`cargo built no ${from}; looked in ${built}`);
+    if (!existsSync(path)) throw new Error(`cargo did not build ${from}: it is not in ${built}`);
     const asks = old ? readElf(path).glibc : undefined;
-    if (asks && compareVersions(asks, glibc) > 0) throw new Error(`${from} asks for glibc ${asks}, wanted was ${glibc}`);
+    if (asks && compareVersions(asks, glibc) > 0) throw new Error(`${from} requires glibc ${asks}, but --glibc is ${glibc}`);
     place(path, join(base, to));
     if (!collect) rememberProfile(relative(BUILD, join(BUILD, to)), profile);
     console.log(dim(relative(ROOT, join(base, to))));

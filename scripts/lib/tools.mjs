@@ -145,7 +145,7 @@ export async function compatPackages() {
   const wanted = JSON.stringify(COMPAT_PACKAGES);
   if (existsSync(stamp) && readFileSync(stamp, "utf8") === wanted) return folder;
   mkdirSync(folder, { recursive: true });
-  console.log("installing what the tests of other packages run on, once");
+  console.log("installing the test runners of other packages, once");
   writeFileSync(join(folder, "package.json"), JSON.stringify({ private: true, dependencies: COMPAT_PACKAGES }));
   await run("npm", ["install", "--no-audit", "--no-fund", "--ignore-scripts"], { cwd: folder, quiet: true });
   writeFileSync(stamp, wanted);
@@ -162,7 +162,7 @@ export async function compatRunners() {
   const wanted = JSON.stringify(COMPAT_RUNNERS);
   if (existsSync(stamp) && readFileSync(stamp, "utf8") === wanted) return folder;
   mkdirSync(folder, { recursive: true });
-  console.log("installing what the tests of larger packages run on, once");
+  console.log("installing the test runners of larger packages, once");
   writeFileSync(join(folder, "package.json"), JSON.stringify({ private: true, dependencies: COMPAT_RUNNERS }));
   await run("npm", ["install", "--no-audit", "--no-fund", "--ignore-scripts"], { cwd: folder, quiet: true });
   writeFileSync(stamp, wanted);
@@ -188,7 +188,7 @@ export async function acpClient() {
   const names = Object.entries(ACP_PACKAGES).map(([name, version]) => `${name}@${version}`);
   await run("npm", ["install", ...options, ...names], { cwd: folder, quiet: true })
     .then(() => writeFileSync(stamp, wanted))
-    .catch(() => console.log(`skipped: ${names.join(", ")} cannot be installed, and the tests that want them do not run`));
+    .catch(() => console.log(`skipped: ${names.join(", ")} cannot be installed, so the tests that need them do not run`));
   return folder;
 }
 
@@ -222,8 +222,8 @@ async function cachedTools(name, what, dependencies) {
   return folder;
 }
 
-/** The folder of what checks a release. */
-export const releaseTools = () => cachedTools("release", "what judges a release", RELEASE_PACKAGES);
+/** Installs the tools that check a release; returns their folder. */
+export const releaseTools = () => cachedTools("release", "the tools that check a release", RELEASE_PACKAGES);
 
 /** What checks a packed package, each with the reason. */
 const TYPE_PACKAGES = {
@@ -231,8 +231,8 @@ const TYPE_PACKAGES = {
   publint: "0.3.15", // the fields of package.json
 };
 
-/** The folder of what checks a packed package. */
-export const typeTools = () => cachedTools("types", "what judges the types of packages", TYPE_PACKAGES);
+/** Installs the tools that check a packed package; returns their folder. */
+export const typeTools = () => cachedTools("types", "the tools that check the types of packages", TYPE_PACKAGES);
 
 /** Installs the packages of the npm workspace as in the lock file. */
 export async function packages() {

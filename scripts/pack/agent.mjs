@@ -34,7 +34,7 @@ function programFor(platform, own) {
  */
 async function generated(programs, stage) {
   const own = programs.find(({ platform }) => isHost(platform));
-  if (!own) throw new Error(`no agent that runs here writes the manual page; run: npm run build -- --agent`);
+  if (!own) throw new Error(`the manual page requires an agent that runs on this machine; run: npm run build -- --agent`);
   const program = join(stage, own.name);
   // Downloaded files are not executable.
   put(stage, own.name, readFileSync(own.path), 0o755);

@@ -14,7 +14,7 @@ let asked;
 async function metadata() {
   asked ??= ask("cargo", ["metadata", "--locked", "--format-version", "1"]);
   const text = await asked;
-  if (!text) throw new Error("cargo metadata --locked failed: is Cargo.lock of this state, and are the crates downloaded (cargo fetch)?");
+  if (!text) throw new Error("cargo metadata --locked failed: update Cargo.lock, or download the crates (cargo fetch)");
   return JSON.parse(text);
 }
 

@@ -34,7 +34,7 @@ export function checkFile(path, { tag, os, cpu, libc }, anyBuild) {
   const found = libcOf(needed);
   if (found && found !== libc) throw new Error(`${path} is linked with ${found}; ${tag} needs ${libc}`);
   if (!anyBuild && glibc && compareVersions(glibc, GLIBC) > 0) {
-    throw new Error(`${path} asks for glibc ${glibc}, newer than ${GLIBC}; build it with: npm run build -- --glibc ${GLIBC}, or leave out --no-build`);
+    throw new Error(`${path} requires glibc ${glibc}, which is newer than ${GLIBC}; build it with: npm run build -- --glibc ${GLIBC}, or leave out --no-build`);
   }
 }
 

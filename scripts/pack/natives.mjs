@@ -15,7 +15,7 @@ export async function packMain({ source, stage, out }) {
   const manifest = manifestOf(source);
   const embedded = join(source, "dist", "embedded.js");
   if (!existsSync(embedded)) throw new Error(`${source} is not built; run: npm run build`);
-  if (!/EMBEDDED = \[\];/.test(readFileSync(embedded, "utf8"))) throw new Error(`${embedded} names files of this machine; run: npx sinew-embed --reset`);
+  if (!/EMBEDDED = \[\];/.test(readFileSync(embedded, "utf8"))) throw new Error(`${embedded} contains files of this machine; run: npx sinew-embed --reset`);
   const folder = join(stage, "main");
   mkdirSync(folder);
   copyFileSync(join(source, "README.md"), join(folder, "README.md"));
@@ -58,7 +58,7 @@ export async function packPlatforms(options) {
   for (const platform of PLATFORMS) paths.push(...(await packPlatform(platform, options)));
   if (paths.length) return paths;
   const [folder] = foldersOf(PLATFORMS[0], options.addons);
-  throw new Error(`no addon in ${folder}; run: npm run build. It holds: ${existsSync(folder) ? readdirSync(folder).join(", ") : "nothing"}`);
+  throw new Error(`no addon in ${folder}; run: npm run build. It contains: ${existsSync(folder) ? readdirSync(folder).join(", ") : "nothing"}`);
 }
 
 async function packPlatform(platform, { source, addons, stage, out, complete, anyBuild }) {

@@ -195,7 +195,7 @@ test("publishing begins with the packages of platforms, and refuses what was cha
   const changed = join(root, "changed");
   cpSync(out, changed, { recursive: true });
   writeFileSync(join(changed, names.at(-1)), "other");
-  assert.match(publish(changed).stderr, /is not the file that SHA256SUMS names/);
+  assert.match(publish(changed).stderr, /does not have the digest in SHA256SUMS/);
 });
 
 test("the commands of docs/installing.md run", { skip: (process.platform !== "linux" || process.arch !== "x64") && "names the files of linux-x64" }, () => {

@@ -287,7 +287,7 @@ test("pack refuses a Linux addon that asks for a newer glibc than a release prom
   const { code, err } = await run(process.execPath, [join(ROOT, "scripts", "pack.mjs"), "--no-build", "--only", "platforms", "--out", temporary(t)]);
   if (compareVersions(glibc, "2.28") > 0) {
     assert.equal(code, 1);
-    assert.match(err, new RegExp(`asks for glibc ${glibc.replace(".", "\\.")}, newer than 2\\.28; build it with`));
+    assert.match(err, new RegExp(`requires glibc ${glibc.replace(".", "\\.")}, which is newer than 2\\.28; build it with`));
   } else {
     assert.equal(code, 0, err);
   }
