@@ -35,7 +35,7 @@ pub enum McpError {
         /// At most 200 characters of the body.
         body: String,
     },
-    /// The server asked the user, but nobody can answer. The question.
+    /// The server asked a question, but no user can answer it. Contains the question.
     NobodyToAsk(String),
     /// The maximum number of calls already wait for this server.
     TooManyCalls(usize),

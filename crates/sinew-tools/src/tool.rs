@@ -105,10 +105,10 @@ pub fn finished(partial: &Value) -> Value {
 /// Whether a call may run concurrently with others of its turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Concurrency {
-    /// Concurrently with other shared calls.
+    /// Runs concurrently with other shared calls.
     #[default]
     Shared,
-    /// After all earlier calls, and alone.
+    /// Runs alone, after all earlier calls.
     Exclusive,
 }
 

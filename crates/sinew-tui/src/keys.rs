@@ -149,7 +149,7 @@ impl KeyMap {
         problems
     }
 
-    /// Returns the action of a key press in the first of `contexts` that knows it, trying the key itself before its
+    /// Returns the action of a key press in the first of `contexts` that binds it, trying the key itself before its
     /// other interpretations. `before` is the key that began a chord.
     #[must_use]
     pub fn called(&self, contexts: &[&str], before: Option<Key>, press: &KeyPress) -> KeyLookup<'_> {

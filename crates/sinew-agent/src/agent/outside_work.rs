@@ -64,8 +64,8 @@ impl AgentSession {
         }
     }
 
-    /// Sets what a compaction tells the model about work outside of the runs, which its summary may have lost. Only the
-    /// first call has an effect.
+    /// Sets the function that describes work outside of the runs. A compaction adds the description to the context,
+    /// because its summary may not mention the work. Only the first call has an effect.
     pub fn describe_outside_work(&self, describe: DescribeWork) {
         let _ = self.outside_work.describe.set(describe);
     }

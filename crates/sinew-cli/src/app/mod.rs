@@ -52,7 +52,7 @@ pub(crate) struct App {
     pub(crate) models: Arc<ModelSelector>,
     pub(crate) extensions: Vec<Arc<dyn Extension>>,
     pub(crate) clock: Arc<dyn Clock>,
-    /// Answers questions; `None` if nobody can be asked.
+    /// Answers questions; `None` if no user can be asked.
     ask: Option<Arc<dyn Ask>>,
     /// Sinew's own files, which tools must not use.
     own_files: Arc<OwnFiles>,
@@ -438,17 +438,17 @@ impl App {
         Ok(parts)
     }
 
-    /// Asks the user a question and returns the answer; `None` if nobody answers.
+    /// Asks the user a question and returns the answer; `None` without an answer.
     pub(crate) async fn answer(&self, question: &Question) -> Option<String> {
         self.ask.as_ref()?.answer(question).await
     }
 
-    /// Returns true if a person can be asked.
+    /// Returns true if a user can be asked.
     pub(crate) fn has_person(&self) -> bool {
         self.ask.is_some()
     }
 
-    /// Returns the handler of questions; `None` if nobody can be asked.
+    /// Returns the handler of questions; `None` if no user can be asked.
     pub(crate) fn ask(&self) -> Option<Arc<dyn Ask>> {
         self.ask.clone()
     }

@@ -146,8 +146,8 @@ impl ModelSelector {
         of(name).or_else(|| of("default")).unwrap_or_else(|| self.state.lock().fallback.clone())
     }
 
-    /// Selects the model that `provider` and `model` name. If they match nothing or not exactly, asks the servers that
-    /// may know the model; otherwise an expired answer is renewed in the background.
+    /// Selects the model that `provider` and `model` name. Without an exact match, requests the lists of the servers
+    /// that may offer the model; otherwise renews an expired list in the background.
     async fn found(&mut self, provider: Option<&str>, model: Option<&str>) -> Option<Result<Selection, String>> {
         let mut found = self.of_provider(provider, model)?;
         let unsure = found.as_ref().map_or(true, |found| found.warning.is_some());

@@ -24,7 +24,7 @@ pub enum HttpErrorKind {
     Certificate,
     /// A time limit passed.
     Timeout,
-    /// The server does not speak HTTP.
+    /// The answer is not valid HTTP.
     Protocol,
     /// The address filter refused the connection.
     Refused,
@@ -51,7 +51,7 @@ pub(super) fn http_error(error: &hyper::Error) -> HttpError {
     let (kind, text) = if error.is_incomplete_message() {
         (HttpErrorKind::Network, CLOSED.to_string())
     } else if error.is_parse() {
-        (HttpErrorKind::Protocol, format!("the server does not speak HTTP: {error}"))
+        (HttpErrorKind::Protocol, format!("the answer is not valid HTTP: {error}"))
     } else {
         let mut text = error.to_string();
         let mut cause = std::error::Error::source(error);
@@ -63,7 +63,7 @@ pub(super) fn http_error(error: &hyper::Error) -> HttpError {
         }
         match cut {
             true => (HttpErrorKind::Network, CLOSED.to_string()),
-            false => (HttpErrorKind::Network, format!("the connection broke: {}", without_number(text))),
+            false => (HttpErrorKind::Network, format!("the connection failed: {}", without_number(text))),
         }
     };
     HttpError::new(kind, text)

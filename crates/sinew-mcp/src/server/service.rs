@@ -45,7 +45,7 @@ pub(super) enum Reply {
 pub(super) struct ReadyCall {
     tool: Arc<dyn ServedTool>,
     arguments: Map<String, Value>,
-    /// Identifies the call in progress reports; `None` if the client wants none.
+    /// Identifies the call in progress reports; `None` if the client requested none.
     pub(super) progress_token: Option<Value>,
     /// The name and version of the server, for modern results.
     info: Option<Value>,

@@ -149,7 +149,7 @@ fn can_join(row: &Row, next: &Row, columns: usize) -> bool {
     next.cells().next().is_none_or(|first| first.width < 2 || is_plain(first.style)) || row.width() >= columns
 }
 
-/// Splits the document into the final rows that nothing holds back, and the rows that may change or wait after those.
+/// Splits the document into the final rows that can scroll out, and the rows after them, which may change or must wait.
 fn split(document: &Document) -> (Vec<Segment<'_>>, Vec<Segment<'_>>) {
     let (mut settled, mut live) = (Vec::new(), Vec::new());
     let mut open = false;

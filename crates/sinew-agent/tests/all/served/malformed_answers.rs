@@ -213,7 +213,7 @@ async fn unusable_responses_fail_with_the_right_error_kind() {
         steps: vec![Step::Send(b"\x16\x03\x01 noise\r\n".to_vec())],
         ..Reply::stream("")
     };
-    fails("no HTTP at all", &noise, ErrorKind::Malformed, "does not speak HTTP").await;
+    fails("no HTTP at all", &noise, ErrorKind::Malformed, "is not valid HTTP").await;
     fails("a stream of nothing", &Reply::stream(""), ErrorKind::Malformed, "").await;
     fails("a stream of noise", &Reply::stream("data: {oops\n\n".repeat(9)), ErrorKind::Malformed, "").await;
 }

@@ -179,8 +179,8 @@ impl Control {
             let children = Arc::clone(&children);
             Arc::new(move || call.updates.send(result::progress(&children)))
         };
-        // The permits are taken in the order of the tasks. Then each child works in a task of its own: in one task they would
-        // share a core and a budget of polls, which the first of them use up.
+        // The permits are acquired in the order of the tasks. Then each child runs in a separate Tokio task: in one
+        // task, all would share a core and a budget of polls, which the first ones would use up.
         let work = children.iter().cloned().enumerate().map(|(index, child)| {
             let (control, brief, changed) = (Arc::clone(&self), Arc::clone(&brief), Arc::clone(&changed));
             async move {

@@ -42,7 +42,7 @@ async fn forward(child: String, mut events: Subscriber, root: Arc<OpenSession>, 
         };
         let Some(event) = event else { return };
         if event.is_step() {
-            // The child's own session has told the extensions.
+            // The child's own session has already informed the extensions.
             root.agent.publish(Event::OfSubagent { subagent_id: child.clone(), event }).await;
         }
     }

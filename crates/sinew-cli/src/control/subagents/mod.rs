@@ -13,7 +13,7 @@
 //! | `verbs` | lists, messages and aborts for people and clients |
 //!
 //! A call ends when its children have ended; the model makes no request meanwhile. A call in the background returns at
-//! once, and the end of each child is a message. Children work in this process, each in a session and a shell of its own.
+//! once, and the end of each child is a message. Children run in this process; each has its own session and shell.
 
 mod batch;
 mod follow;

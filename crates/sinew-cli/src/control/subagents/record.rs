@@ -118,7 +118,7 @@ pub(super) fn result_in(body: &Body) -> Option<ChildResult> {
     }
 }
 
-/// Returns the ids of the children whose results an entry tells the model.
+/// Returns the ids of the children whose results an entry reports to the model.
 pub(super) fn told_in(body: &Body) -> HashSet<String> {
     let details = match body {
         Body::Message { message: AgentMessage::ToolResult(result) } => result.details.as_ref(),

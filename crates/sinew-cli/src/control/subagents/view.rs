@@ -107,7 +107,7 @@ fn label(session: &str, id: &str) -> String {
     format!("{session}/{id}")
 }
 
-/// Returns the id of the child in the label of a view; empty if the view belongs to nobody.
+/// Returns the id of the child in the label of a view; empty if the view has no label.
 fn child_of(left: &Leftover) -> &str {
     left.label.as_deref().and_then(|label| label.rsplit('/').next()).unwrap_or_default()
 }

@@ -127,7 +127,7 @@ impl Control {
         let is_completed = end.state == ChildState::Completed;
         end.changes = view.map(|view| tokio::task::block_in_place(|| view.close(is_completed)));
         let result = result(brief, child, index, end);
-        // A child that never began has no session, so the parent's keeps its end until the model is told.
+        // A child that never began has no session, so the parent's session stores its end until the model is informed.
         let keeper = open.as_deref().unwrap_or(&brief.root);
         let written = {
             let mut session = keeper.agent.session();

@@ -4,8 +4,8 @@
 //! Kitty and Ghostty store an image under an id and draw it where placeholder cells with that id are. iTerm2 and
 //! WezTerm store it in the cells over which it was drawn: each row is then a separate image, so that rows can be
 //! scrolled, covered and painted individually. Sixel is not supported: terminals disagree about the row of the cursor
-//! after an image, and those that move to the next row in the last row of the screen scroll by a row that the program
-//! does not know of.
+//! after an image, and those that move to the next row in the last row of the screen scroll without informing the
+//! program.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
@@ -57,7 +57,7 @@ impl Drawing {
     /// Returns the method for the terminal around tmux, according to the variables of the shell that started tmux.
     pub(super) fn around_tmux<'a>(variable: impl Fn(&str) -> Option<&'a str>) -> Option<Drawing> {
         // Images over cells would be drawn at the position where tmux left the terminal's cursor, and tmux would not
-        // know of them.
+        // track them.
         let is_known = ["KITTY_WINDOW_ID", "GHOSTTY_RESOURCES_DIR"].iter().any(|name| variable(name).is_some());
         is_known.then_some(Drawing::Cells)
     }

@@ -51,8 +51,8 @@ impl EventEncoder {
         EventEncoder { snapshots, running: HashMap::new(), children: HashMap::new() }
     }
 
-    /// Encodes an event as lines without their ends. Events about compactions are repeated with the names that clients
-    /// of pi know.
+    /// Encodes an event as lines without their ends. Events about compactions are repeated with the names that pi uses,
+    /// for its clients.
     pub(in crate::modes) fn lines(&mut self, event: &Event) -> io::Result<Vec<Vec<u8>>> {
         let mut lines = vec![self.line(event)?];
         let other = match event {

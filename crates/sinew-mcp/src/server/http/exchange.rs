@@ -137,7 +137,7 @@ impl Endpoint {
                 let (canceller, cancel) = CancelHandle::new();
                 // This future is dropped if the client disconnects.
                 let _canceller = CancelOnDrop(canceller);
-                // The client wants no reports.
+                // The client requested no progress reports.
                 let (outbox, _) = mpsc::channel(1);
                 let result = call.run(cancel, outbox).await.unwrap_or_default();
                 Ok(plain(StatusCode::OK, message::encode_result(&id, &result)))
