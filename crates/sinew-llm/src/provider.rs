@@ -8,7 +8,7 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::event::EventStream;
-use crate::message::{Block, Content, LlmMessage};
+use crate::message::{AssistantMessage, Block, Content, LlmMessage};
 use crate::model::{Model, ThinkingLevel};
 
 /// Answers requests with one wire protocol.
@@ -88,6 +88,12 @@ pub trait WireObserver: fmt::Debug + Send + Sync {
 }
 
 impl Request {
+    /// Returns the message of an answer that has not begun.
+    #[must_use]
+    pub fn empty_answer(&self) -> AssistantMessage {
+        crate::assembly::header(self)
+    }
+
     /// Returns the messages of the conversation.
     pub fn conversation(&self) -> impl DoubleEndedIterator<Item = &LlmMessage> + Clone {
         self.messages.iter().map(|message| &**message)

@@ -128,7 +128,7 @@ async fn incompatible_versions_are_both_named() {
     ] {
         let error = start_with(args, &patient()).await.err().unwrap();
         let expect = "no common protocol version: sinew supports 2026-07-28, 2025-11-25, 2025-06-18, 2025-03-26, \
-                      2024-11-05; the server speaks ";
+                      2024-11-05; the server supports ";
         assert_eq!(error.to_string(), format!("MCP error: {expect}{theirs}"));
     }
     let error = start_with(&["asks-for-capability"], &patient()).await.err().unwrap();

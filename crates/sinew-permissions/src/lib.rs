@@ -49,6 +49,8 @@ mod variables;
 mod views;
 mod words;
 
+pub use spelling::server_tool;
+
 use std::borrow::Cow;
 use std::collections::{HashMap, VecDeque};
 use std::path::{Path, PathBuf};

@@ -36,8 +36,9 @@ fn command(inner: &str) -> String {
     inner.strip_suffix(":*").map_or_else(|| inner.to_string(), |prefix| format!("{prefix}*"))
 }
 
-/// Converts `mcp__server__tool` to `mcp_server_tool`, and `mcp__server` to all tools of a server.
-fn server_tool(tool: &str) -> Option<String> {
+/// Converts `mcp__server__tool` to `mcp_server_tool`, and `mcp__server` to all tools of a server; `None` for other names.
+#[must_use]
+pub fn server_tool(tool: &str) -> Option<String> {
     let rest = tool.strip_prefix("mcp__")?;
     Some(match rest.split_once("__") {
         Some((server, name)) => format!("mcp_{server}_{name}"),

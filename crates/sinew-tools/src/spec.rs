@@ -41,8 +41,13 @@ pub(super) enum Run {
 }
 
 /// Neither hidden nor exclusive, and always offered.
-pub(super) const PLAIN: ToolFlags =
-    ToolFlags { hidden: false, non_abortable: false, default_inactive: false, deferrable: false };
+pub(super) const PLAIN: ToolFlags = ToolFlags {
+    hidden: false,
+    non_abortable: false,
+    ignores_steering: false,
+    default_inactive: false,
+    deferrable: false,
+};
 
 pub(super) fn always(_: &HostOptions) -> bool {
     true

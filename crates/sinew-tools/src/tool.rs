@@ -119,6 +119,8 @@ pub struct ToolFlags {
     pub hidden: bool,
     /// A steering message or an abort does not interrupt it: it finishes its write.
     pub non_abortable: bool,
+    /// A steering message never interrupts it, whatever the settings say; an abort does.
+    pub ignores_steering: bool,
     /// Inactive until the user enables it.
     pub default_inactive: bool,
     /// Its definition may be sent later than the others.

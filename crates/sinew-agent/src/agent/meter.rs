@@ -1,18 +1,24 @@
 //! The use of requests, and its limits.
 
+use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use parking_lot::Mutex;
 use sinew::base::Result;
-use sinew_llm::error::ErrorInfo;
+use sinew_llm::error::{ErrorInfo, ErrorKind};
 use sinew_llm::event::{EventStream, StreamEvent};
 use sinew_llm::message::Usage;
 use sinew_llm::provider::{Provider, Request};
 use tokio::sync::SetOnce;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::models::{ModelResolver, ResolvedModel};
 use crate::compaction::text_tokens;
+
+/// The time between two requests that waited for the same provider.
+const STAGGER: Duration = Duration::from_millis(20);
 
 /// Adds up the usage of all requests through a [`MeteredProvider`]: answers (including failed ones), summaries and
 /// titles.
@@ -20,6 +26,8 @@ use crate::compaction::text_tokens;
 pub struct Meter {
     sums: Mutex<Sums>,
     answered: SetOnce<()>,
+    /// The providers that asked to wait, with the end of the wait and the number of requests that wait for it.
+    pauses: Mutex<HashMap<String, (Instant, u32)>>,
 }
 
 #[derive(Debug, Default)]
@@ -55,6 +63,27 @@ impl Meter {
             // Another request may have been answered just now.
             let _ = self.answered.set(());
         }
+    }
+
+    /// Makes all requests to a provider wait.
+    fn pause(&self, provider: &str, wait: Duration) {
+        let until = Instant::now() + wait;
+        let mut pauses = self.pauses.lock();
+        let (end, _) = pauses.entry(provider.to_string()).or_insert((until, 0));
+        *end = until.max(*end);
+    }
+
+    /// Returns when the next request to a provider may be sent; `None` if it need not wait. Requests that wait are sent
+    /// one after the other.
+    fn resume_time(&self, provider: &str) -> Option<Instant> {
+        let mut pauses = self.pauses.lock();
+        let (end, waiting) = pauses.get_mut(provider)?;
+        if *end <= Instant::now() {
+            pauses.remove(provider);
+            return None;
+        }
+        *waiting += 1;
+        Some(*end + STAGGER * *waiting)
     }
 
     fn add(&self, more: &Usage) {
@@ -164,7 +193,8 @@ impl std::fmt::Display for Amount {
     }
 }
 
-/// A provider that adds the usage of its requests to a [`Meter`].
+/// A provider that adds the usage of its requests to a [`Meter`]. If a server asks to wait, all requests to it that share
+/// the meter wait.
 pub struct MeteredProvider {
     inner: Arc<dyn Provider>,
     meter: Arc<Meter>,
@@ -190,14 +220,36 @@ impl Provider for MeteredProvider {
     fn stream(&self, request: Request, cancel: CancellationToken) -> EventStream {
         let meter = Arc::clone(&self.meter);
         let reservation = Reservation::new(&meter, &request);
-        let mut inner = self.inner.stream(request, cancel);
-        let header = inner.partial().message().clone();
+        let provider = request.model.provider.clone();
+        let (inner, later) = (Arc::clone(&self.inner), meter.resume_time(&provider));
+        let (header, begun) = match later {
+            None => {
+                let begun = inner.stream(request, cancel);
+                (begun.partial().message().clone(), Ok(begun))
+            }
+            Some(until) => (request.empty_answer(), Err((until, request, cancel))),
+        };
         EventStream::run(header, move |out| async move {
             let mut reservation = Some(reservation);
+            let mut inner = match begun {
+                Ok(begun) => begun,
+                Err((until, request, cancel)) => {
+                    tokio::select! {
+                        () = tokio::time::sleep_until(until) => {}
+                        // The provider reports the abort.
+                        () = cancel.cancelled() => {}
+                    }
+                    inner.stream(request, cancel)
+                }
+            };
             while let Some(event) = inner.next().await {
                 meter.set_answered();
                 if let StreamEvent::Done { message, .. } | StreamEvent::Error { message, .. } = &event {
                     meter.add(&message.usage);
+                    let error = message.error.as_ref().filter(|error| error.kind != ErrorKind::UsageLimit);
+                    if let Some(wait) = error.and_then(|error| error.retry_after_ms) {
+                        meter.pause(&provider, Duration::from_millis(wait));
+                    }
                     reservation.take();
                 }
                 if !out.send(event).await {

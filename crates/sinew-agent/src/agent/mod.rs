@@ -76,6 +76,7 @@ pub use models::{ModelResolver, ResolvedModel};
 pub use navigate::{BranchSummaryChoice, BranchedSession, NavigationResult, SessionCopy};
 pub use outside_work::DescribeWork;
 pub use prompt::{AcceptedPrompt, Delivery};
+pub use recorded_turn::KeepRecord;
 pub use retry::{RetryDecision, RetrySettings, decide};
 pub use run_loop::{Outcome, Stop};
 pub use session::{AgentParts, AgentSession, OpenItems};

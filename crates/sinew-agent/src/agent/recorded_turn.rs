@@ -1,10 +1,12 @@
 //! A turn of an agent whose file changes are recorded for undo.
 
+use std::sync::Arc;
+
 use parking_lot::Mutex;
 
 use super::session::AgentSession;
 use crate::event::Event;
-use crate::undo::{TurnRecorder, UndoRecord};
+use crate::undo::{TurnRecorder, UndoRecord, UndoWarning};
 
 /// A running turn. Its events mark the start and end of its calls.
 pub(super) struct RecordedTurn<'a> {
@@ -12,16 +14,20 @@ pub(super) struct RecordedTurn<'a> {
     recorder: &'a TurnRecorder,
     /// The id of the entry of the message that started the turn.
     id: Mutex<Option<String>>,
+    /// The reasons why calls are not covered that are not in the session yet.
+    uncovered: Mutex<Vec<String>>,
 }
+
+/// Stores the records of a subagent that works after its call has returned, in the session that the user sees.
+pub type KeepRecord = Arc<dyn Fn(UndoRecord) + Send + Sync>;
 
 impl<'a> RecordedTurn<'a> {
     /// Starts the turn; `None` if undo is off.
     pub(super) async fn begin(agent: &'a AgentSession) -> Option<RecordedTurn<'a>> {
         let recorder = agent.undo.as_deref()?;
-        if let Some(warning) = recorder.begin_turn().await {
-            agent.warn(warning).await;
-        }
-        Some(RecordedTurn { agent, recorder, id: Mutex::default() })
+        let turn = RecordedTurn { agent, recorder, id: Mutex::default(), uncovered: Mutex::default() };
+        turn.warn(recorder.begin_turn().await).await;
+        Some(turn)
     }
 
     /// Processes an event of the run before it is sent to others.
@@ -37,9 +43,7 @@ impl<'a> RecordedTurn<'a> {
             Event::ToolExecutionStart { tool_call_id, tool_name, args, .. } => {
                 let tools = self.agent.tools();
                 let Some(tool) = tools.look_up(tool_name) else { return };
-                if let Some(warning) = self.recorder.call_started(tool_call_id, &tool.semantics(), args).await {
-                    self.agent.warn(warning).await;
-                }
+                self.warn(self.recorder.call_started(tool_call_id, &tool.semantics(), args).await).await;
             }
             Event::ToolExecutionEnd { tool_call_id, .. } => {
                 let ended = self.recorder.call_ended(tool_call_id).await;
@@ -56,15 +60,31 @@ impl<'a> RecordedTurn<'a> {
         self.keep(ended).await;
     }
 
+    /// Shows a warning. The reason why a call is not covered also goes into the session.
+    async fn warn(&self, warning: Option<UndoWarning>) {
+        let Some(warning) = warning else { return };
+        self.agent.warn(warning.to_string()).await;
+        if let UndoWarning::Uncovered(reason) = warning {
+            self.uncovered.lock().push(reason);
+        }
+    }
+
     async fn keep(&self, ended: Result<Option<UndoRecord>, String>) {
-        match ended {
-            Ok(Some(UndoRecord::Span { start, end, jobs, gaps, late, .. })) => {
-                let turn = self.id.lock().clone().unwrap_or_default();
-                let record = UndoRecord::Span { turn, start, end, jobs, gaps, late };
-                self.agent.conversation.append(record.to_body());
+        let turn = self.id.lock().clone().unwrap_or_default();
+        let uncovered = std::mem::take(&mut *self.uncovered.lock());
+        let uncovered = uncovered.into_iter().map(|reason| UndoRecord::Uncovered { turn: String::new(), reason });
+        let ended = match ended {
+            Ok(record) => record,
+            Err(warning) => {
+                self.agent.warn(warning).await;
+                None
             }
-            Ok(_) => {}
-            Err(warning) => self.agent.warn(warning).await,
+        };
+        for record in uncovered.chain(ended) {
+            match &self.agent.keep_record {
+                Some(keep) => keep(record),
+                None => self.agent.append_undo(record.of_turn(&turn)),
+            }
         }
     }
 }

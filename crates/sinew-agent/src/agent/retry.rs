@@ -38,7 +38,7 @@ pub enum RetryDecision {
 }
 
 /// Decides after consecutive failure number `attempt` (from 1), without those after which the credential was changed.
-/// `random` is the source of the ±10 % jitter.
+/// `random` is the source of the ±10 % jitter; a delay that the server requests is never shortened.
 #[must_use]
 pub fn decide(settings: &RetrySettings, error: &ErrorInfo, attempt: u32, random: u64) -> RetryDecision {
     if !settings.enabled {
@@ -63,7 +63,8 @@ pub fn decide(settings: &RetrySettings, error: &ErrorInfo, attempt: u32, random:
                 error.message.trim_end_matches('.')
             ));
         }
-        return RetryDecision::After { delay_ms: asked };
+        // Not earlier than the server asks, and not all sessions at once.
+        return RetryDecision::After { delay_ms: asked + random % (asked / 10 + 1) };
     }
     let doubled = settings.base_delay_ms.saturating_mul(1_u64.checked_shl(attempt - 1).unwrap_or(u64::MAX));
     let delay = doubled.min(settings.max_delay_ms);
@@ -95,7 +96,7 @@ mod tests {
         assert_eq!(pause(1, None), (1_800, 2_200));
         assert_eq!(pause(2, None), (3_600, 4_400));
         assert_eq!(pause(3, None), (7_200, 8_800));
-        assert_eq!(pause(1, Some(7_000)), (7_000, 7_000));
+        assert_eq!(pause(1, Some(7_000)), (7_000, 7_152));
     }
 
     #[test]

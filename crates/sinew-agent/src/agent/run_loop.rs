@@ -349,11 +349,12 @@ impl RunLoop<'_> {
         NextStep::Stop(Stop::Failed(Box::new(error)))
     }
 
-    /// Removes the failed answer and the results of its calls from the context. They stay in the file, on a separate
-    /// branch.
-    async fn take_back(&self, seen: &mut Vec<AgentMessage>) {
+    /// Removes the failed answer and the results of its calls from the context, and does not count its turn. They stay
+    /// in the file, on a separate branch.
+    async fn take_back(&mut self, seen: &mut Vec<AgentMessage>) {
         let Some(at) = seen.iter().rposition(|message| matches!(message, AgentMessage::Assistant(_))) else { return };
         seen.truncate(at);
+        self.turns = self.turns.saturating_sub(1);
         if let Err(error) = self.agent.conversation.recorder.take_back() {
             self.agent.warn(format!("Failed to remove a failed answer from the session: {error}")).await;
         }

@@ -20,6 +20,7 @@ use super::lifecycle::{Activity, State};
 use super::models::{ModelResolver, ResolvedModel};
 use super::once_flag::OnceFlag;
 use super::outside_work::OutsideWork;
+use super::recorded_turn::KeepRecord;
 use super::settings::{AgentSettings, LiveSettings, TurnSettings};
 use super::stats::CountedEntries;
 use crate::core::{Queues, Sink, Toolset, tell_event};
@@ -59,8 +60,13 @@ pub struct AgentParts {
     pub open_items: Option<OpenItems>,
     /// Records the changes of turns, so that they can be undone. `None` disables undo.
     pub undo: Option<Arc<TurnRecorder>>,
+    /// Stores the records of `undo`. Default: in this session.
+    pub keep_record: Option<KeepRecord>,
     /// The lane of a scripted model that answers; `None` for the main one.
     pub lane: Option<String>,
+    /// The session whose id is the key to the server's cache, so that subagents share the prefix of their parent.
+    /// Default: the session itself.
+    pub cache_session: Option<String>,
     /// The subagent that the session belongs to; `None` for a session of the user.
     pub requester: Option<Arc<Requester>>,
 }
@@ -78,8 +84,10 @@ pub struct AgentSession {
     pub(super) context: Context,
     pub(super) open_items: Option<OpenItems>,
     pub(super) undo: Option<Arc<TurnRecorder>>,
+    pub(super) keep_record: Option<KeepRecord>,
     pub(super) outside_work: OutsideWork,
     lane: Option<String>,
+    cache_session: String,
     /// The counts of the entries that were read already.
     pub(super) counted: Mutex<CountedEntries>,
     /// Whether the extensions were informed of the start of the session.
@@ -115,11 +123,14 @@ impl AgentSession {
             has_ui,
             open_items,
             undo,
+            keep_record,
             lane,
+            cache_session,
             requester,
         } = parts;
         let file = session.path().map(Path::to_path_buf);
         let id = session.id().to_string();
+        let cache_session = cache_session.unwrap_or_else(|| id.clone());
         let context = Context { cwd, session: id, file, has_ui, requester, cancel: CancellationToken::new() };
         let queues = Queues::default();
         queues.set_modes(settings.steering_mode, settings.follow_up_mode);
@@ -134,8 +145,10 @@ impl AgentSession {
             context,
             open_items,
             undo,
+            keep_record,
             outside_work: OutsideWork::default(),
             lane,
+            cache_session,
             counted: Mutex::default(),
             started: OnceFlag::default(),
             statuses: tokio::sync::Mutex::default(),
@@ -321,11 +334,17 @@ impl AgentSession {
         self.emit(Event::QueueUpdate { steering, follow_up }).await;
     }
 
+    /// Returns the key to the server's cache.
+    #[must_use]
+    pub fn cache_session(&self) -> &str {
+        &self.cache_session
+    }
+
     /// Returns the current provider and the request with `messages`. Equal inputs produce requests that are equal byte
     /// for byte when serialized.
     pub(super) fn request(&self, messages: Vec<Arc<LlmMessage>>) -> (Arc<dyn Provider>, Request) {
         let (provider, request) = self.live.request(messages);
-        let session_id = Some(self.context.session.clone());
+        let session_id = Some(self.cache_session.clone());
         (provider, Request { session_id, timestamp: self.clock.now(), lane: self.lane.clone(), ..request })
     }
 }

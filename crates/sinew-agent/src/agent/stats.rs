@@ -64,6 +64,22 @@ impl From<Usage> for TokenCounts {
     }
 }
 
+impl SessionStats {
+    /// Counts a session that is not open for work.
+    ///
+    /// # Errors
+    /// Returns an error if the file can no longer be read.
+    pub fn of(session: &Session) -> Result<SessionStats> {
+        let mut stats = SessionStats::default();
+        for id in session.ids() {
+            if let Some(message) = session.entry(id)?.into_message() {
+                stats.count(&message);
+            }
+        }
+        Ok(stats)
+    }
+}
+
 impl AgentSession {
     /// Counts the whole session. The first call reads all entries, a later one only the new ones.
     ///

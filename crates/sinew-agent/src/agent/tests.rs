@@ -68,6 +68,8 @@ pub(super) fn env(answers: Vec<AssistantMessage>, change: impl FnOnce(&mut Agent
         open_items: None,
         undo: None,
         lane: None,
+        keep_record: None,
+        cache_session: None,
         requester: None,
     };
     change(&mut parts);

@@ -6,7 +6,8 @@ use sinew::base::{Error, ErrorCode, Result};
 
 use super::session::AgentSession;
 use crate::undo::{
-    CheckpointStore, History, OFF, UndoPlan, UndoRequest, UndoResult, carry_out, history, plan_redo, plan_undo,
+    CheckpointStore, History, OFF, TurnRecorder, UndoPlan, UndoRecord, UndoRequest, UndoResult, carry_out, history,
+    plan_redo, plan_undo,
 };
 
 impl AgentSession {
@@ -63,6 +64,34 @@ impl AgentSession {
             Ok(None) => {}
             Err(warning) => self.warn(warning).await,
         }
+    }
+
+    /// Adds a record of an undo to the session.
+    pub fn append_undo(&self, record: UndoRecord) {
+        self.conversation.append(record.to_body());
+    }
+
+    /// Runs work of a subagent that may change any file, and records the changes as a turn of their own. The work is not
+    /// recorded if undo is off.
+    pub async fn record_work<T>(&self, subagent: &str, work: impl FnOnce() -> T) -> T {
+        let Some(recorder) = &self.undo else { return tokio::task::block_in_place(work) };
+        let (done, ended) = recorder.for_subagent().record(work).await;
+        match ended {
+            Ok(Some(record)) => {
+                let turn = self.session().leaf().unwrap_or_default().to_string();
+                self.append_undo(record.of_turn(&turn).by_subagent(subagent));
+            }
+            Ok(None) => {}
+            Err(warning) => self.warn(warning).await,
+        }
+        self.conversation.flush_pending_if_idle();
+        done
+    }
+
+    /// Returns the recorder for the calls of a subagent that goes on after its call has returned; `None` if undo is off.
+    #[must_use]
+    pub fn subagent_recorder(&self) -> Option<Arc<TurnRecorder>> {
+        self.undo.as_ref().map(|recorder| Arc::new(recorder.for_subagent()))
     }
 
     /// Records in the session what was undone.

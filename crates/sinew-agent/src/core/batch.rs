@@ -141,7 +141,8 @@ async fn one(path: &CallPath<'_>, job: Job<'_>, batch: &Batch) -> ToolOutput {
         _ if batch.waiting.is_cancelled() => skipped(path),
         PreparedCall::Refused(output) => output,
         PreparedCall::Ready { tool, call } => {
-            let output = call::execute(path, &tool, &call, &batch.running).await;
+            let cancel = if tool.flags().ignores_steering { path.cancel } else { &batch.running };
+            let output = call::execute(path, &tool, &call, cancel).await;
             call::finish(path, &call, output).await
         }
     };

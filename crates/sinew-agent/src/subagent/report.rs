@@ -168,7 +168,7 @@ pub struct ChildChanges {
     /// Why the changes could not be applied or listed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// Commits of the child, which are only in the copy: id and first line.
+    /// Commits of the child, which are only in the copy and removed with it: id and first line.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub commits: Vec<String>,
 }
@@ -220,7 +220,9 @@ impl ChildChanges {
             let _ = write!(text, "\nThe changes could not be applied: {error}");
         }
         if !self.commits.is_empty() {
-            let _ = write!(text, "\nCommits that stay in the copy: {}", self.commits.join("; "));
+            let place =
+                if self.view.is_some() { "Commits that are only in the copy" } else { "Commits that were not kept" };
+            let _ = write!(text, "\n{place}: {}", self.commits.join("; "));
         }
         if let Some(view) = &self.view {
             let _ = write!(

@@ -19,6 +19,7 @@ mod turns;
 mod watcher;
 
 pub use record::{CUSTOM_TYPE, UndoRecord};
+pub(crate) use recorder::UndoWarning;
 pub use recorder::{RunningJobs, TurnRecorder, path_below};
 pub use report::{entry_text, plan_text, result_text};
 pub use restore::{UndoPlan, UndoRequest, UndoResult, carry_out, plan_redo, plan_undo};

@@ -27,15 +27,29 @@ pub enum UndoRecord {
         /// Whether it was found after the turn, by another full scan.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         late: bool,
+        /// The subagent that made the changes after its call had returned.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        subagent: Option<String>,
+    },
+    /// Calls of a turn that its checkpoints do not cover.
+    Uncovered {
+        /// The entry of the message that started the turn.
+        turn: String,
+        /// The reason, as a sentence.
+        reason: String,
     },
     /// Turns were undone.
     Undo {
         /// The entries of the messages that started them.
         turns: Vec<String>,
-        /// The checkpoint that a redo restores.
-        redo: String,
+        /// The checkpoint that a redo restores; `None` if no file had to be restored.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        redo: Option<String>,
         /// Whether the turns count as undone, because no single files were selected.
         complete: bool,
+        /// Whether files were kept that were changed after the turns.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        kept: bool,
     },
     /// An undo was reverted.
     Redo {
@@ -45,6 +59,24 @@ pub enum UndoRecord {
 }
 
 impl UndoRecord {
+    /// Assigns a span, or the reason why calls are not covered, to a turn.
+    #[must_use]
+    pub fn of_turn(mut self, id: &str) -> UndoRecord {
+        if let UndoRecord::Span { turn, .. } | UndoRecord::Uncovered { turn, .. } = &mut self {
+            *turn = id.to_string();
+        }
+        self
+    }
+
+    /// Assigns a span to a subagent that works after its call has returned.
+    #[must_use]
+    pub fn by_subagent(mut self, name: &str) -> UndoRecord {
+        if let UndoRecord::Span { subagent, .. } = &mut self {
+            *subagent = Some(name.to_string());
+        }
+        self
+    }
+
     /// Returns the entry that stores the record.
     #[must_use]
     pub fn to_body(&self) -> Body {

@@ -16,6 +16,24 @@ use super::store::{Border, CheckpointStore};
 /// Returns the ids of the running background jobs.
 pub type RunningJobs = Arc<dyn Fn() -> Vec<String> + Send + Sync>;
 
+/// A warning for the user.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum UndoWarning {
+    /// Undo is off, with the whole text.
+    Off(String),
+    /// Some calls are not covered, with the reason.
+    Uncovered(String),
+}
+
+impl std::fmt::Display for UndoWarning {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            UndoWarning::Off(text) => f.write_str(text),
+            UndoWarning::Uncovered(reason) => write!(f, "undo does not cover this call: {reason}"),
+        }
+    }
+}
+
 /// Creates a checkpoint at both ends of each span in which calls, jobs or hooks of a turn run. Changes outside of these
 /// spans do not belong to the turn: the user continues to work while the model thinks.
 pub struct TurnRecorder {
@@ -75,13 +93,13 @@ impl TurnRecorder {
     }
 
     /// Starts a turn. If a job is still running, a span starts too. Returns a warning for the user.
-    pub(crate) async fn begin_turn(&self) -> Option<String> {
+    pub(crate) async fn begin_turn(&self) -> Option<UndoWarning> {
         *self.turn.lock() = Some(OpenTurn::default());
         if (self.jobs)().is_empty() {
-            return self.store.take_off_reason();
+            return self.off();
         }
         let warning = self.begin_stretch(None).await;
-        warning.or_else(|| self.store.take_off_reason())
+        warning.or_else(|| self.off())
     }
 
     /// Creates the first checkpoint in the background, while the request is sent.
@@ -90,7 +108,12 @@ impl TurnRecorder {
     }
 
     /// Opens a span before a call that can change files, unless one is open. Returns a warning for the user.
-    pub(crate) async fn call_started(&self, call: &str, semantics: &Semantics, arguments: &Value) -> Option<String> {
+    pub(crate) async fn call_started(
+        &self,
+        call: &str,
+        semantics: &Semantics,
+        arguments: &Value,
+    ) -> Option<UndoWarning> {
         if semantics.effects.changes_nothing() {
             return None;
         }
@@ -110,7 +133,7 @@ impl TurnRecorder {
         }
         if let Some(edited) = edited.filter(|edited| !edited.is_empty()) {
             let noted = self.blocking(move |store, session| store.note(&edited, session)).await;
-            return noted.err().map(|error| format!("undo: {}", error.message()));
+            return noted.err().map(|error| UndoWarning::Uncovered(error.message().to_string()));
         }
         None
     }
@@ -148,20 +171,27 @@ impl TurnRecorder {
         let (border, has_several_authors) = proven.map_err(|error| format!("undo: {}", error.message()))?;
         // The scan cannot distinguish the changes of several authors.
         let is_new = border.id != end && !has_several_authors;
-        let record =
-            UndoRecord::Span { turn: id, start: end, end: border.id, jobs: Vec::new(), gaps: Vec::new(), late: true };
+        let record = UndoRecord::Span {
+            turn: id,
+            start: end,
+            end: border.id,
+            jobs: Vec::new(),
+            gaps: Vec::new(),
+            late: true,
+            subagent: None,
+        };
         Ok(is_new.then_some(record))
     }
 
     /// Opens a span. `edited` contains the paths of an edit tool; `None` stands for a program.
-    async fn begin_stretch(&self, edited: Option<Vec<Vec<u8>>>) -> Option<String> {
+    async fn begin_stretch(&self, edited: Option<Vec<Vec<u8>>>) -> Option<UndoWarning> {
         if self.store.off_reason().is_some() {
-            return self.store.take_off_reason();
+            return self.off();
         }
         if !self.store.ready().await {
-            let off = self.store.take_off_reason();
-            let late = "undo does not cover this call: the first checkpoint of the directory is not complete yet";
-            return off.or_else(|| self.store.off_reason().is_none().then(|| late.to_string()));
+            let late = "the first checkpoint of the directory is not complete yet";
+            let late = || UndoWarning::Uncovered(late.to_string());
+            return self.off().or_else(|| self.store.off_reason().is_none().then(late));
         }
         let is_advisory = self.store.is_advisory();
         let stretch = match edited {
@@ -172,7 +202,7 @@ impl TurnRecorder {
             }
             _ if is_advisory => {
                 let root = self.store.root().display();
-                return Some(format!("undo does not cover this command: scanning {root} takes too long"));
+                return Some(UndoWarning::Uncovered(format!("scanning {root} takes too long")));
             }
             edited => {
                 let taken = self.blocking(move |store, session| {
@@ -192,8 +222,32 @@ impl TurnRecorder {
                 }
                 None
             }
-            Err(error) => Some(format!("undo does not cover this call: {}", error.message())),
+            Err(error) => Some(UndoWarning::Uncovered(error.message().to_string())),
         }
+    }
+
+    /// Returns why undo is off, unless the user knows it already.
+    fn off(&self) -> Option<UndoWarning> {
+        self.store.take_off_reason().map(UndoWarning::Off)
+    }
+
+    /// Returns a recorder for the calls of a subagent that goes on after its call has returned.
+    #[must_use]
+    pub fn for_subagent(&self) -> TurnRecorder {
+        TurnRecorder::new(Arc::clone(&self.store), &self.session, Arc::new(Vec::new))
+    }
+
+    /// Runs work that may change any file outside of a turn. Returns its result with the same as
+    /// [`TurnRecorder::call_ended`].
+    pub(crate) async fn record<T>(&self, work: impl FnOnce() -> T) -> (T, Result<Option<UndoRecord>, String>) {
+        let begun = match self.begin_turn().await {
+            Some(warning) => Some(warning),
+            None => self.begin_stretch(None).await,
+        };
+        let done = tokio::task::block_in_place(work);
+        let ended = self.end_stretch(Vec::new()).await;
+        self.turn.lock().take();
+        (done, begun.map_or(ended, |warning| Err(warning.to_string())))
     }
 
     async fn end_stretch(&self, jobs: Vec<String>) -> Result<Option<UndoRecord>, String> {
@@ -218,6 +272,7 @@ impl TurnRecorder {
             jobs,
             gaps: gaps.into_iter().collect(),
             late: false,
+            subagent: None,
         }))
     }
 

@@ -1,5 +1,6 @@
 //! Formats plans and results for the user.
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use sinew::checkpoint::{Action, Plan, PlanEntry};
@@ -45,14 +46,16 @@ fn nothing(turns: &[Turn], plan: &Plan) -> Option<String> {
     if !plan.entries.is_empty() || !plan.repositories.is_empty() {
         return None;
     }
-    Some(match turns {
+    let text = match turns {
         [] => "Nothing is left to redo.\n".into(),
-        [turn] if turn.spans.is_empty() => {
-            format!("The turn {:?} changed no files. /undo 2 undoes the turn before it as well.\n", turn.title)
+        [turn] if turn.spans.is_empty() && turn.gaps.is_empty() => {
+            format!("The turn {:?} changed no files. The next /undo undoes the turn before it.\n", turn.title)
         }
+        [turn] if turn.spans.is_empty() => format!("Undo does not cover the turn {:?}.\n", turn.title),
         [turn] => format!("The files are as they were before the turn {:?}.\n", turn.title),
         turns => format!("The files are as they were before these {} turns.\n", turns.len()),
-    })
+    };
+    Some(text + &gaps(turns))
 }
 
 fn changes(count: usize) -> &'static str {
@@ -81,13 +84,13 @@ fn list(plan: &Plan, turns: &[Turn], is_done: bool) -> String {
             None => writeln!(text),
         };
     }
-    let mut gaps: Vec<&String> = turns.iter().flat_map(|turn| &turn.gaps).collect();
-    gaps.sort();
-    gaps.dedup();
-    for gap in gaps {
-        let _ = writeln!(text, "  not covered: {gap}");
-    }
-    text
+    text + &gaps(turns)
+}
+
+/// Lists what the checkpoints of the turns do not cover.
+fn gaps(turns: &[Turn]) -> String {
+    let gaps: BTreeSet<&String> = turns.iter().flat_map(|turn| &turn.gaps).collect();
+    gaps.into_iter().map(|gap| format!("  not covered: {gap}\n")).collect()
 }
 
 /// Returns the line of a file: action, path, and who changed it or why it is kept. `turns` is the number of turns that

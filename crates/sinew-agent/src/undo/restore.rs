@@ -43,9 +43,10 @@ impl UndoPlan {
         self.options.paths = Some(paths);
     }
 
-    /// Restores the kept paths as well, regardless of who changed them.
+    /// Restores the paths that the plan keeps as well, regardless of who changed them. Files that change later are kept.
     pub fn force(&mut self) {
-        self.options.force = Force::All;
+        let kept = self.plan.entries.iter().filter(|entry| matches!(entry.action, Action::Keep(_)));
+        self.options.force = Force::Paths(kept.map(|entry| entry.path.clone()).collect());
     }
 }
 
@@ -65,11 +66,10 @@ pub struct UndoResult {
 /// # Errors
 /// Returns `NotFound` if no turn is left, and an error if undo is off for the directory or a checkpoint is lost.
 pub fn plan_undo(store: &CheckpointStore, history: History, request: &UndoRequest) -> Result<UndoPlan> {
-    let open: Vec<Turn> = history.turns.into_iter().filter(|turn| !turn.is_undone).collect();
-    if open.is_empty() {
+    let turns = history.into_undoable(request.turns, request.force != Force::None);
+    if turns.is_empty() {
         return Err(Error::new(ErrorCode::NotFound, "there is no turn to undo"));
     }
-    let turns = open[open.len().saturating_sub(request.turns.max(1))..].to_vec();
     plan_turns(store, turns, request)
 }
 
@@ -107,15 +107,21 @@ pub fn plan_redo(store: &CheckpointStore, mut history: History, request: &UndoRe
 /// Returns an error if a checkpoint is lost or the store cannot be written.
 pub fn carry_out(store: &CheckpointStore, plan: UndoPlan) -> Result<UndoResult> {
     let UndoPlan { turns, checkpoint, options, .. } = plan;
-    let Some(checkpoint) = checkpoint else { return Ok(UndoResult { turns, ..UndoResult::default() }) };
+    let ids: Vec<String> = turns.iter().map(|turn| turn.id.clone()).collect();
+    // The next undo continues with the turn before, also if this one changed nothing.
+    let complete = options.paths.is_none();
+    let Some(checkpoint) = checkpoint else {
+        let record = complete.then_some(UndoRecord::Undo { turns: ids, redo: None, complete, kept: false });
+        return Ok(UndoResult { turns, record, ..UndoResult::default() });
+    };
     let mut restored =
         store.checkpoints()?.restore(&checkpoint, &options, &CancelToken::never()).map_err(|error| lost(&error))?;
     name_jobs(&mut restored.plan, &turns);
-    // The result names the files that were kept; the next undo continues with the turn before.
-    let complete = options.paths.is_none() && restored.done > 0;
-    let ids: Vec<String> = turns.iter().map(|turn| turn.id.clone()).collect();
+    let kept = restored.plan.entries.iter().any(|entry| matches!(entry.action, Action::Keep(_)));
     let record = match (&restored.redo, ids.is_empty()) {
-        (Some(redo), false) => Some(UndoRecord::Undo { turns: ids, redo: redo.clone(), complete }),
+        (redo, false) if complete || redo.is_some() => {
+            Some(UndoRecord::Undo { turns: ids, redo: redo.clone(), complete, kept })
+        }
         // A redo of some paths leaves the other paths to the next redo.
         (_, true) if options.paths.is_none() => Some(UndoRecord::Redo { redo: checkpoint }),
         _ => None,

@@ -61,6 +61,8 @@ fn the_end_of_a_job_wakes_an_idle_agent() {
         open_items: None,
         undo: None,
         lane: None,
+        keep_record: None,
+        cache_session: None,
         requester: None,
     });
     let agent = agent.unwrap();

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use sinew_agent::agent::{AgentParts, AgentSession, AgentSettings, Budget, MeteredModels};
+use sinew_agent::agent::{AgentParts, AgentSession, AgentSettings, Budget, KeepRecord, MeteredModels};
 use sinew_agent::core::Toolset;
 use sinew_agent::extension::Extension;
 use sinew_agent::mcp::SessionServers;
 use sinew_agent::subagent::{AgentDefinition, ChildGate, Submission, SubmitResult};
+use sinew_agent::undo::TurnRecorder;
 use sinew_llm::provider::CacheRetention;
 use sinew_session::{Context as Conversation, Session};
 use sinew_tools::semantics::ToolKind;
@@ -43,8 +44,12 @@ pub(crate) struct ChildParts<'a> {
     /// The models that add the use of the child to its meters.
     pub(crate) models: MeteredModels,
     pub(crate) budgets: Vec<Budget>,
+    /// The files of the project, for its system prompt.
+    pub(crate) tree: Option<String>,
     /// The copy of the project in which it works; `None` for the project itself.
     pub(crate) workplace: Option<Arc<ChildWorkspace>>,
+    /// Records its changes; `None` if they belong to the call that started it.
+    pub(crate) undo: Option<(Arc<TurnRecorder>, KeepRecord)>,
 }
 
 /// The open session of a child.
@@ -78,7 +83,9 @@ impl App {
     /// # Errors
     /// Returns the errors of [`App::check_child`], and an error if a file that a flag names cannot be read.
     pub(crate) fn open_child(&self, parts: ChildParts<'_>) -> Result<OpenChild, Failure> {
-        let ChildParts { mut session, rights, choice, requester, submission, models, budgets, workplace } = parts;
+        let ChildParts { mut session, rights, choice, requester, submission, models, budgets, tree, workplace, undo } =
+            parts;
+        let (undo, keep_record) = undo.unzip();
         let definition = rights.definition;
         let choice = Choice { reached: models.metered(choice.reached), ..choice };
         let before = conversation(&session, &self.startup.settings)?;
@@ -101,9 +108,10 @@ impl App {
             true => rights.parent.agent.system(),
             // The parent has reported the same faults.
             false => {
-                let mut system = self.system(&tools, servers.as_ref(), &host, &mut Vec::new())?;
+                let mut system = self.system(&tools, servers.as_ref(), None, &host, &mut Vec::new())?;
                 if !system.is_empty() {
                     system.push(instructions(definition));
+                    system.extend(tree);
                 }
                 system
             }
@@ -125,12 +133,14 @@ impl App {
         let parts = self.agent_parts(session, choice, system, tools);
         let mut extensions: Vec<Arc<dyn Extension>> = parts.extensions;
         extensions.push(Arc::clone(&gate) as _);
-        // Undo is left to the parent, which records the call that started the child.
         let parts = AgentParts {
             settings,
+            undo,
+            keep_record,
             extensions,
             models: Arc::new(models),
             lane: Some(lane),
+            cache_session: Some(rights.parent.agent.cache_session().to_string()),
             requester: Some(requester),
             cwd: workplace.as_ref().map_or(parts.cwd, |workplace| workplace.cwd.clone()),
             ..parts

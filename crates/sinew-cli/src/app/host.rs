@@ -32,6 +32,7 @@ impl App {
     ) -> Arc<Host> {
         let Startup { environment, paths, settings, .. } = &self.startup;
         let own = settings.tools();
+        let is_child = requester.is_some();
         if let Some(folder) = session.artifacts() {
             self.own_files.open(&folder);
         }
@@ -54,6 +55,8 @@ impl App {
             settings: sinew_tools::Settings {
                 outside_sandbox: self.limits.outside(own.outside_sandbox),
                 ci: !environment.is_on("SINEW_BASH_NO_CI"),
+                // A child would end before its jobs. A fork lists the tools of its parent unchanged.
+                jobs: own.jobs && !is_child,
                 provider_keys: self.models.key_names(),
                 fetch: own.fetch && !self.startup.is_offline(),
                 // A name without a directory is looked up in `PATH`.

@@ -39,6 +39,7 @@ use crate::log;
 use crate::models::{self, Choice, ModelSelector};
 use crate::resources::{self, LoadedResources};
 use crate::sandbox::Limits;
+use crate::schema::Schema;
 use crate::sessions::{SessionStore, StartedSession};
 use crate::settings::Settings;
 use crate::startup::Startup;
@@ -288,6 +289,8 @@ impl App {
             open_items: None,
             undo: None,
             lane: None,
+            keep_record: None,
+            cache_session: None,
             requester: None,
         }
     }
@@ -411,7 +414,7 @@ impl App {
         host: &Host,
         warnings: &mut Vec<String>,
     ) -> Result<Vec<String>, Failure> {
-        let mut parts = self.system(tools, servers, host, warnings)?;
+        let mut parts = self.system(tools, servers, self.startup.schema.as_ref(), host, warnings)?;
         let Some(agent) = self.agent.as_ref().filter(|_| !parts.is_empty()) else { return Ok(parts) };
         parts.extend(Some(agent.prompt.clone()).filter(|prompt| !prompt.is_empty()));
         parts.extend(self.skill_texts(&agent.name, agent.skills.iter()).map_err(Failure::failed)?);
@@ -426,11 +429,12 @@ impl App {
         &self,
         tools: &Toolset,
         servers: Option<&Arc<SessionServers>>,
+        schema: Option<&Schema>,
         host: &Host,
         warnings: &mut Vec<String>,
     ) -> Result<Vec<String>, Failure> {
         let mut parts =
-            system::system(&self.startup, tools, &self.resources().resources, host, &*self.clock, warnings)?;
+            system::system(&self.startup, tools, &self.resources().resources, schema, host, &*self.clock, warnings)?;
         let confinement = host.confinement().map(|confinement| confinement.description());
         parts.extend(confinement.filter(|_| !parts.is_empty()));
         // The instructions are fixed for the session, like the tools that they describe.

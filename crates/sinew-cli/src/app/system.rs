@@ -15,11 +15,12 @@ use crate::resources;
 use crate::schema::Schema;
 use crate::startup::Startup;
 
-/// Builds the system prompt for `tools` and `resources`. Reads the files again on every call.
+/// Builds the system prompt for `tools` and `resources`, and for answers that match `schema`. Reads the files again on every call.
 pub(super) fn system(
     startup: &Startup,
     tools: &Toolset,
     resources: &Resources,
+    schema: Option<&Schema>,
     host: &Host,
     clock: &dyn Clock,
     warnings: &mut Vec<String>,
@@ -57,7 +58,7 @@ pub(super) fn system(
     for text in &args.prompt.append {
         appended.push(text_or_file("append-system-prompt", text, &paths.cwd)?);
     }
-    appended.extend(startup.schema.iter().map(Schema::instructions));
+    appended.extend(schema.map(Schema::instructions));
     let files = match args.prompt.no_context_files {
         true => Vec::new(),
         false => {

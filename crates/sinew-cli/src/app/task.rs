@@ -8,7 +8,7 @@ use serde_json::Value;
 use sinew_agent::core::is_named;
 use sinew_agent::subagent::{AgentDefinition, AgentDefinitions, AgentFiles, TaskRequest};
 use sinew_tools::semantics::{Semantics, TASK, TASK_NAME};
-use sinew_tools::tool::{Boxed, Call, Tool, ToolError, ToolOutput};
+use sinew_tools::tool::{Boxed, Call, Tool, ToolError, ToolFlags, ToolOutput};
 
 use super::App;
 use crate::failure::Failure;
@@ -132,6 +132,11 @@ impl Tool for TaskTool {
 
     fn semantics(&self) -> Semantics {
         TASK
+    }
+
+    fn flags(&self) -> ToolFlags {
+        // Steering is for the parent: it must not throw away the work of its children.
+        ToolFlags { ignores_steering: true, ..ToolFlags::default() }
     }
 
     fn intent(&self, partial: &Value) -> Option<String> {

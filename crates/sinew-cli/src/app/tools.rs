@@ -7,7 +7,7 @@ use sinew_agent::core::{Catalogue, Toolset, is_named};
 use sinew_agent::extension::Extension;
 use sinew_agent::mcp::SessionServers;
 use sinew_agent::mcp::tools::SEARCH_TOOL;
-use sinew_agent::subagent::{AgentDefinition, SubmitResult};
+use sinew_agent::subagent::{AgentDefinition, AgentSource, SubmitResult};
 use sinew_tools::semantics::{TASK_NAME, ToolKind};
 use sinew_tools::tool::Tool;
 use sinew_tools::{Confinement, Host};
@@ -96,9 +96,14 @@ impl Selection {
     /// Returns the selection of a definition; `known` are the names of all tools.
     ///
     /// # Errors
-    /// Returns an error if the definition names a tool that does not exist.
+    /// Returns an error if the definition names a tool that does not exist. Tools that only another program has are left
+    /// out of its definitions.
     pub(super) fn new(definition: &AgentDefinition, known: &[String]) -> Result<Selection, Failure> {
-        let resolved = |names: &[String]| names.iter().map(|name| resolve(name, known)).collect::<Result<Vec<_>, _>>();
+        let is_foreign = definition.source == AgentSource::Foreign;
+        let resolved = |names: &[String]| {
+            let found = names.iter().map(|name| resolve(name, known)).filter(|found| !is_foreign || found.is_ok());
+            found.collect::<Result<Vec<_>, _>>()
+        };
         let wrong = |reason: String| Failure::failed(format!("agent {}: {reason}", definition.name));
         let only = definition.tools.as_deref().map(resolved).transpose().map_err(wrong)?;
         Ok(Selection { only, without: resolved(&definition.disallowed_tools).map_err(wrong)? })
@@ -114,9 +119,12 @@ impl Selection {
 /// tools that begin like it.
 fn resolve(name: &str, known: &[String]) -> Result<String, String> {
     let pattern = [name.to_string()];
-    // The tools of a server may not be known yet.
-    if known.iter().any(|tool| is_named(&pattern, tool)) || name.starts_with("mcp_") {
+    if known.iter().any(|tool| is_named(&pattern, tool)) {
         return Ok(name.to_string());
+    }
+    // The tools of a server may not be known yet.
+    if name.starts_with("mcp_") {
+        return Ok(sinew_permissions::server_tool(name).unwrap_or_else(|| name.to_string()));
     }
     let foreign = sinew_tools::named_by_foreign_rule(name).or_else(|| sinew_tools::named_by_alias(name));
     foreign.map(str::to_string).ok_or_else(|| format!("unknown tool {name}; known: {}", known.join(", ")))

@@ -342,7 +342,7 @@ impl Command {
             SharedCommand::Undo => control.undo(Direction::Undo, &UndoArguments::parse(&self.arguments)?).await,
             SharedCommand::Redo => control.undo(Direction::Redo, &UndoArguments::parse(&self.arguments)?).await,
             SharedCommand::Agents => Ok(control.agents_text()),
-            SharedCommand::Tasks => control.tasks_command(&self.arguments),
+            SharedCommand::Tasks => control.tasks_command(&self.arguments).await,
             SharedCommand::Steer => control.steer_command(&self.arguments).await,
             SharedCommand::Skills => {
                 let loaded = control.app.resources();

@@ -164,7 +164,12 @@ impl Control {
                 });
                 "The user accepted the plan. It is carried out in a new session: stop here.".to_string()
             }
-            Some(LEAVE) | None => {
+            // A question that was closed is no permission to change files.
+            None => {
+                ends_run = true;
+                "The user did not decide on the plan. Plan mode stays on.".to_string()
+            }
+            Some(LEAVE) => {
                 self.set_mode(SessionMode::Default).await?;
                 ends_run = true;
                 "The user left plan mode and did not accept the plan.".to_string()

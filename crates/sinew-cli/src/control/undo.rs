@@ -119,8 +119,13 @@ impl Control {
         }
         let mut plan = self.plan_undo(direction, arguments).await?;
         let text = plan_text(&plan);
-        if arguments.dry_run || plan.plan.entries.is_empty() {
+        if arguments.dry_run {
             return Ok(text);
+        }
+        if plan.plan.entries.is_empty() {
+            // The next undo continues with the turn before.
+            let result = self.carry_out_undo(plan, false).await?;
+            return Ok(result_text(&result.0));
         }
         let asks = self.app.ask().filter(|_| !arguments.yes);
         if let Some(ask) = asks

@@ -269,6 +269,85 @@ fn an_undo_takes_the_changes_of_children_back() {
 }
 
 #[test]
+fn an_undo_takes_back_what_a_child_in_the_background_changed_later() {
+    let setup = json!({"type": "script", "version": 1, "onExhausted": "error"});
+    let task = json!({"agent": "task", "tasks": one("go"), "background": true});
+    let writes = calls("One", "bash", json!({"command": "read -r line < ../go; echo x > made"}));
+    let stage = Stage::scripted(&[
+        setup,
+        calls("main", "task", task),
+        text("It works."),
+        text("It has ended."),
+        writes,
+        submits("One", json!("made it")),
+    ]);
+    let go = stage.pipe("go");
+    let mut client = Client::scripted(&stage, &[]);
+    client.ask("prompt", json!({"message": "go"}));
+    while client.frame()["type"] != "agent_end" {}
+    std::fs::write(go, "go\n").unwrap();
+    while client.frame()["type"] != "agent_settled" {}
+    assert!(stage.path("project/made").exists());
+    // The last turn is the answer to the message about the end.
+    while stage.path("project/made").exists() {
+        let undone = client.ask("undo", json!({}));
+        assert_eq!(undone["success"], true, "{undone}");
+    }
+}
+
+#[test]
+fn steering_the_parent_does_not_end_its_children() {
+    let waits = calls("One", "bash", json!({"command": "touch ../ready; read -r line < ../go"}));
+    let stage = script("task", one("go"), &[waits, submits("One", json!("done"))]);
+    let go = stage.pipe("go");
+    let mut client = Client::scripted(&stage, &[]);
+    client.ask("set_interrupt_mode", json!({"mode": "immediate"}));
+    client.ask("prompt", json!({"message": "go"}));
+    stage.wait_for("ready");
+    assert_eq!(client.ask("steer", json!({"message": "look left"}))["success"], true);
+    std::fs::write(go, "go\n").unwrap();
+    assert_eq!(ends(&mut client), [json!(["One", "completed"])]);
+}
+
+#[test]
+fn reminders_count_as_turns_and_retries_do_not() {
+    let fault = json!({"type": "fault", "lane": "One", "kind": "http", "status": 500});
+    let cases: [(&str, Vec<Value>, u64, Value); 3] = [
+        ("a retry", vec![fault.clone(), submits("One", json!("x"))], 1, Value::Null),
+        ("reminders", vec![says("One", "a"), says("One", "b"), submits("One", json!("x"))], 2, json!("turns")),
+        ("a retry of the last turn", vec![says("One", "a"), fault, submits("One", json!("x"))], 1, json!("turns")),
+    ];
+    for (what, answers, limit, limited) in cases {
+        let stage = script("task", one("go"), &answers);
+        let settings = json!({"task": {"maxTurns": limit}, "retry": {"baseDelayMs": 1}});
+        stage.write("home/agent/settings.json", &settings.to_string());
+        let (results, text) = results(&stage, &[]);
+        assert_eq!((&results[0]["state"], &results[0]["limited"]), (&json!("completed"), &limited), "{what}: {text}");
+    }
+}
+
+#[test]
+fn children_of_an_earlier_run_are_listed() {
+    let stage = script("task", one("go"), &[submits("One", json!("found it"))]);
+    assert_eq!(stage.play(&["-p", "go"]).code, Some(0));
+    let said = |command: &str| stage.play(&["-c", "-p", command]);
+    assert!(said("/tasks").stdout.contains("One (task): completed"), "{:?}", said("/tasks"));
+    assert!(said("/tasks One").stdout.contains("One: completed"), "{:?}", said("/tasks One"));
+    let steered = said("/steer One look left").stderr;
+    assert!(steered.contains("One is completed: it ended in an earlier run"), "{steered}");
+}
+
+#[test]
+fn a_child_is_told_the_files_of_the_project() {
+    let first = json!({"type": "turn", "lane": "One", "expect": {"systemContains": "src/deep/"},
+        "content": [{"toolCall": {"name": "submit_result", "arguments": {"result": "x"}}}]});
+    let stage = script("task", one("go"), &[first]);
+    stage.write("project/src/deep/er/file", "");
+    let (results, text) = results(&stage, &[]);
+    assert_eq!(results[0]["state"], "completed", "{text}");
+}
+
+#[test]
 fn without_depth_there_is_no_tool() {
     let stage = Stage::scripted(&[json!({"type": "turn", "expect": {"noTools": true}, "content": [{"text": "x"}]})]);
     stage.write("home/agent/settings.json", r#"{"task": {"maxDepth": 0}, "tools": ["task"]}"#);

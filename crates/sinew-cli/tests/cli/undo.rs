@@ -149,14 +149,56 @@ fn files_changed_after_the_turn_are_overwritten_only_with_force() {
 }
 
 #[test]
-fn a_turn_that_changed_nothing_is_named_and_no_earlier_one_is_undone() {
+fn a_turn_that_changed_nothing_is_named_and_the_next_undo_goes_on() {
     let stage = stage();
+    let before = tree(&stage.project());
     turn(&stage, &[bash("echo 1 > a")]);
     let changed = tree(&stage.project());
     turn(&stage, &[bash("cat a")]);
+    assert!(command(&stage, "/undo --dry-run").contains("changed no files"));
     let said = command(&stage, "/undo");
     assert!(said.contains("The turn \"go\" changed no files"), "{said}");
     assert_eq!(tree(&stage.project()), changed);
+    command(&stage, "/undo");
+    assert_eq!(tree(&stage.project()), before);
+    command(&stage, "/redo");
+    assert_eq!(tree(&stage.project()), changed);
+}
+
+#[test]
+fn a_turn_that_was_reverted_by_hand_does_not_hold_up_the_next_undo() {
+    let stage = stage();
+    let before = tree(&stage.project());
+    turn(&stage, &[bash("echo 1 > b")]);
+    turn(&stage, &[bash("echo 1 > a")]);
+    stage.write("project/a", "one\n");
+    command(&stage, "/undo");
+    command(&stage, "/undo");
+    assert_eq!(tree(&stage.project()), before);
+}
+
+#[test]
+fn force_after_an_undo_that_kept_files_completes_it() {
+    let stage = stage();
+    turn(&stage, &[bash("echo before > d/c")]);
+    stage.write("project/d/c", "by the user\n");
+    turn(&stage, &[bash("echo 1 > a; echo 1 > b")]);
+    stage.write("project/a", "by the user\n");
+    let said = command(&stage, "/undo");
+    assert!(said.starts_with("1 of 2 changes undone"), "{said}");
+    command(&stage, "/undo --force");
+    let read = |name: &str| std::fs::read_to_string(stage.path("project").join(name)).unwrap();
+    assert_eq!((read("a"), read("b"), read("d/c")), ("one\n".into(), "two\n".into(), "by the user\n".into()));
+}
+
+#[test]
+fn a_turn_that_undo_did_not_cover_is_not_called_unchanged() {
+    let stage = stage();
+    stage.write("home/agent/settings.json", r#"{"checkpoint": {"wait": 0}}"#);
+    turn(&stage, &[bash("echo 1 > a")]);
+    let said = command(&stage, "/undo");
+    let is_covered = said.contains("1 change undone");
+    assert!(is_covered || said.contains("not covered: the first checkpoint"), "{said}");
 }
 
 #[test]

@@ -142,6 +142,8 @@ enum Turn<'a> {
 fn messages(request: &Request, turns: &[Turn<'_>], json: &mut Json, put_mark: &impl Fn(&mut Json, bool)) {
     let users = turns.iter().enumerate().filter(|(_, turn)| !matches!(turn, Turn::Assistant(..)));
     let marked: Vec<usize> = users.map(|(index, _)| index).rev().take(2).collect();
+    // Requests that begin a conversation may share its first parts, such as those of several subagents.
+    let is_first = marked.len() == 1;
     for (index, turn) in turns.iter().enumerate() {
         let marked = marked.contains(&index);
         json.object(|json| match turn {
@@ -151,7 +153,7 @@ fn messages(request: &Request, turns: &[Turn<'_>], json: &mut Json, put_mark: &i
                     for (at, part) in parts.iter().enumerate() {
                         json.object(|json| {
                             part_fields(json, part);
-                            put_mark(json, marked && at + 1 == parts.len());
+                            put_mark(json, marked && (at + 1 == parts.len() || is_first && at + 2 == parts.len()));
                         });
                     }
                 });

@@ -290,7 +290,7 @@ async fn parses_parts_of_google() {
         check(GOOGLE, &[parts(json!([{"text": "a"}])), end(reason)], &text).await;
     }
     for reason in ["MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL"] {
-        check(GOOGLE, &[end(reason)], &format!("Malformed: p: the model wrote a invalid tool call: {reason}")).await;
+        check(GOOGLE, &[end(reason)], &format!("Malformed: p: the model wrote an invalid tool call: {reason}")).await;
     }
     let blocked = json!({"promptFeedback": {"blockReason": "SAFETY"}});
     check(GOOGLE, &[blocked], "Refusal: p: the provider refused the prompt: SAFETY").await;

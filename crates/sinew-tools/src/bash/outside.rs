@@ -17,15 +17,19 @@ use crate::tool::{Call, ToolError};
 /// `sandbox(off)`.
 pub const OUTSIDE_PERMISSION: (&str, &str) = ("sandbox", "off");
 
+/// The error text of the system about files that the sandbox closes for writing.
+const READ_ONLY: &str = "Read-only file system";
+
 /// Error texts of the system that a refused program usually prints.
-const REFUSED_TEXTS: [&str; 4] =
-    ["Read-only file system", "Permission denied", "Operation not permitted", "Network is unreachable"];
+const REFUSED_TEXTS: [&str; 4] = [READ_ONLY, "Permission denied", "Operation not permitted", "Network is unreachable"];
 
 /// A command that the sandbox may have refused.
 pub(super) struct RefusedCommand {
     /// What was refused, in one line.
     pub(super) note: String,
     mode: &'static str,
+    /// True if the sandbox recorded the refusal, or the output names a reason that is rare outside of it.
+    is_clear: bool,
 }
 
 /// Returns what the sandbox refused to a command that has ended; `None` if nothing indicates a refusal.
@@ -33,15 +37,17 @@ pub(super) fn find(confinement: &Confinement, end: &End) -> Option<RefusedComman
     let result = end.result.as_ref().ok()?;
     let mode = confinement.mode_name();
     if let Some(note) = describe_refusals(mode, &result.refused) {
-        return Some(RefusedCommand { note, mode });
+        return Some(RefusedCommand { note, mode, is_clear: true });
     }
     let is_suspect = result.exit_code != Some(0) && REFUSED_TEXTS.iter().any(|text| end.shown.text.contains(text));
-    is_suspect
-        .then(|| RefusedCommand { note: format!("The sandbox ({mode}) may be the reason for this failure"), mode })
+    let note = || format!("The sandbox ({mode}) may be the reason for this failure");
+    let is_clear = end.shown.text.contains(READ_ONLY);
+    is_suspect.then(|| RefusedCommand { note: note(), mode, is_clear })
 }
 
 impl RefusedCommand {
-    /// Returns true if the command may run outside the sandbox. Asks the user unless a rule or a setting decides.
+    /// Returns true if the command may run outside the sandbox. Asks the user unless a rule or a setting decides. On
+    /// suspicion alone, only the user can decide that the command runs a second time.
     pub(super) async fn may_run_outside(&self, host: &Host, call: &Call) -> bool {
         // In plan mode, commands must not change anything.
         if host.shell.is_elsewhere() {
@@ -49,12 +55,12 @@ impl RefusedCommand {
         }
         match host.options.settings.outside_sandbox {
             OutsideSandbox::Deny => return false,
-            OutsideSandbox::Allow => return true,
+            OutsideSandbox::Allow => return self.is_clear,
             OutsideSandbox::Ask => {}
         }
         let Some(ask) = &host.options.ask else { return false };
         let mut arguments = call.arguments.clone();
-        if host.allows_outside(&arguments) {
+        if self.is_clear && host.allows_outside(&arguments) {
             return true;
         }
         if let Some(fields) = arguments.as_object_mut() {

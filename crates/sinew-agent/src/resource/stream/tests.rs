@@ -94,6 +94,8 @@ fn env(folder: &Path, answers: Vec<AssistantMessage>, rules: Option<StreamRules>
         open_items: None,
         undo: None,
         lane: None,
+        keep_record: None,
+        cache_session: None,
         requester: None,
     })
     .unwrap();

@@ -218,6 +218,8 @@ impl TestEnv {
             open_items: None,
             undo: None,
             lane: None,
+            keep_record: None,
+            cache_session: None,
             requester: None,
         });
         let agent = Arc::new(agent.unwrap());

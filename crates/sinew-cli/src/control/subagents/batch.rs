@@ -6,7 +6,10 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use futures_util::future::join_all;
+use sinew::base::CancelToken;
+use sinew::search::GlobOptions;
 use sinew::view::ViewMode;
+use sinew::walk::FileType;
 use sinew_agent::agent::{Amount, Budget, Meter, MeteredModels};
 use sinew_agent::compaction::{definition_bytes, text_tokens};
 use sinew_agent::core::is_named;
@@ -33,6 +36,10 @@ use crate::failure::known_names;
 use crate::models::Choice;
 use crate::schema::Schema;
 
+/// The first two levels of a directory.
+const TREE_PATTERN: &str = "{*,*/*}";
+/// The maximum number of files that children are told at their start.
+const TREE_ENTRIES: usize = 200;
 /// Ends of children in the background that follow each other within this time start one run.
 const TOGETHER: Duration = Duration::from_millis(50);
 /// The shortest prefix that servers cache, in tokens.
@@ -74,13 +81,15 @@ pub(super) struct Brief {
     pub(super) call: String,
     pub(super) choice: Choice,
     pub(super) context: Option<String>,
+    /// The files of the project, for the system prompt of new children.
+    pub(super) tree: Option<String>,
     pub(super) schema: Option<serde_json::Value>,
     pub(super) depth: u64,
     is_read_only: bool,
     may_spawn: bool,
     /// The record of the child that continues; `None` for new children.
     pub(super) before: Option<ChildRecord>,
-    is_background: bool,
+    pub(super) is_background: bool,
     /// How the files of each child are isolated; `None` for children that work where their parent does.
     pub(super) isolation: Option<ViewMode>,
     /// The child whose request writes the common prefix of all requests of the call to the cache of the server.
@@ -102,11 +111,7 @@ impl Brief {
         {
             return;
         }
-        let tools = open.agent.tools();
-        let texts = open.agent.system().iter().map(String::len).sum::<usize>()
-            + tools.all().iter().map(|tool| definition_bytes(&**tool)).sum::<usize>()
-            + self.context.as_ref().map_or(0, String::len);
-        if text_tokens(texts) < CACHED_TOKENS {
+        if text_tokens(self.request_bytes(open)) < CACHED_TOKENS {
             return;
         }
         let Some(lead) = self.lead.get() else { return };
@@ -115,6 +120,23 @@ impl Brief {
             () = child.cancel.cancelled() => {}
             () = tokio::time::sleep(CACHE_WAIT) => {}
         }
+    }
+
+    /// Returns the size of the texts with which each request of a session and of its children begins.
+    fn request_bytes(&self, open: &OpenSession) -> usize {
+        let tools = open.agent.tools();
+        open.agent.system().iter().map(String::len).sum::<usize>()
+            + tools.all().iter().map(|tool| definition_bytes(&**tool)).sum::<usize>()
+            + self.context.as_ref().map_or(0, String::len)
+    }
+
+    /// Estimates the tokens of the common part of the first requests, before a child is open: the texts of the parent,
+    /// and for forks its conversation.
+    fn shared_tokens(&self) -> u64 {
+        let texts = text_tokens(self.request_bytes(&self.parent));
+        // If the session can no longer be read, a warning was shown already.
+        let conversation = || self.parent.agent.context_usage().ok().flatten().map_or(0, |usage| usage.tokens);
+        if self.definition.is_fork() { texts.max(conversation()) } else { texts }
     }
 
     /// Returns the record for the session of a child with these tools.
@@ -281,7 +303,10 @@ impl Control {
         let definitions = self.app.agent_definitions();
         let definition = self.startable(&definitions, &request.agent, caller)?.clone();
         let schema = request.schema.as_ref().or(definition.schema.as_ref()).map(Schema::new).transpose();
-        let schema = schema.map_err(|reason| format!("task: schema: {reason}"))?;
+        let schema = schema.map_err(|reason| match &request.schema {
+            Some(_) => format!("task: schema: {reason}"),
+            None => format!("task: agent {}: output: {reason}", definition.name),
+        })?;
         let is_background = caller.is_background(request.background, &definition, "start children")?;
         let model = definition.model.clone();
         let level = definition.thinking;
@@ -298,6 +323,7 @@ impl Control {
             may_spawn: !definition.spawns.is_empty() && depth < self.subagents.settings.max_depth,
             schema: schema.map(|schema| schema.value().clone()),
             context: Some(context).filter(|context| !context.is_empty()),
+            tree: (!definition.is_fork()).then(|| self.project_tree(&caller.open)).flatten(),
             call: call.to_string(),
             root: Arc::clone(&caller.root),
             parent: Arc::clone(&caller.open),
@@ -319,6 +345,23 @@ impl Control {
         });
         let children = children.collect();
         Ok((brief, children))
+    }
+
+    /// Lists the files of the project down to the second level, without ignored files and those that a rule denies;
+    /// `None` if there are none.
+    fn project_tree(&self, parent: &OpenSession) -> Option<String> {
+        let cwd = parent.workplace.as_ref().map_or(&self.app.startup.paths.cwd, |workplace| &workplace.cwd);
+        let options = GlobOptions { max_results: Some(TREE_ENTRIES), ..GlobOptions::new(cwd, TREE_PATTERN) };
+        let found = tokio::task::block_in_place(|| self.app.searches.glob_so_far(&options, &CancelToken::never()));
+        // A child can list the directory itself, and is told the error then.
+        let (found, _) = found.ok()?;
+        let access = parent.host.attachment_access(cwd);
+        let allowed = found.matches().filter(|entry| access.allows(&cwd.join(&*entry.path)));
+        let names: Vec<String> = allowed
+            .map(|entry| if entry.file_type == FileType::Dir { format!("{}/", entry.path) } else { entry.path.into() })
+            .collect();
+        let more = if found.limit_reached { "\n(more files are not listed)" } else { "" };
+        (!names.is_empty()).then(|| format!("Files of the project, down to two levels:\n{}{more}", names.join("\n")))
     }
 
     /// Prepares a child that ended and is continued.
@@ -355,6 +398,7 @@ impl Control {
             may_spawn: !before.definition.spawns.is_empty() && before.depth < self.subagents.settings.max_depth,
             schema: before.schema.clone(),
             context: None,
+            tree: None,
             call: call.to_string(),
             root: Arc::clone(&caller.root),
             parent: Arc::clone(&caller.open),
@@ -439,27 +483,27 @@ impl Control {
         Ok(Choice { reached: self.app.models.connect(selection.model).await?, thinking })
     }
 
-    /// Checks that the first requests of new children fit into `task.maxCost`.
+    /// Checks that the first requests of new children fit into `task.maxCost` and `--max-cost`.
     ///
     /// # Errors
     /// Returns an error with the calculation if they do not.
     fn check_cost(&self, brief: &Brief, tasks: &[TaskItem]) -> Result<(), ControlError> {
-        let Some(budget) = self.tree_budget() else { return Ok(()) };
-        let (Amount::Cost(spent), Amount::Cost(limit)) = (budget.spent(), budget.limit) else { return Ok(()) };
-        let shared: usize = brief.parent.agent.system().iter().map(String::len).sum();
-        let shared = shared + brief.context.as_ref().map_or(0, String::len);
-        let tokens: u64 = tasks.iter().map(|task| text_tokens(shared + task.assignment.len())).sum();
+        let shared = brief.shared_tokens();
+        let tokens: u64 = tasks.iter().map(|task| shared + text_tokens(task.assignment.len())).sum();
         let needed = tokens as f64 * brief.choice.reached.model.cost.input / 1e6;
-        if spent + needed <= limit {
-            return Ok(());
+        for budget in self.tree_budget().into_iter().chain(brief.parent.agent.settings().budgets.iter().cloned()) {
+            let (Amount::Cost(spent), Amount::Cost(limit)) = (budget.spent(), budget.limit) else { continue };
+            if spent + needed > limit {
+                let (count, left) = (tasks.len(), (limit - spent).max(0.0));
+                return Err(format!(
+                    "task: the first requests of {count} children cost about ${needed:.4} ({tokens} tokens of input), and \
+                     ${left:.4} of ${limit:.4} are left ({})",
+                    budget.name
+                )
+                .into());
+            }
         }
-        let count = tasks.len();
-        Err(format!(
-            "task: the first requests of {count} children cost about ${needed:.4} ({tokens} tokens of input), and \
-             ${:.4} of ${limit:.4} are left (task.maxCost)",
-            (limit - spent).max(0.0)
-        )
-        .into())
+        Ok(())
     }
 
     fn tree_budget(&self) -> Option<Budget> {

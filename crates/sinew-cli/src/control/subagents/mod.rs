@@ -55,6 +55,8 @@ pub(super) struct Subagents {
     family: Mutex<Option<Family>>,
     /// All children of the program, in the order in which they were started.
     children: Mutex<Vec<Arc<Child>>>,
+    /// The children that earlier programs have started, with the id of their session.
+    earlier: Mutex<Option<(String, Vec<ListedChild>)>>,
     /// The work of children in the background, and the runs that their ends start.
     background: TaskTracker,
     /// The use of all children.
@@ -196,6 +198,7 @@ impl Subagents {
             permits: Permits::new(settings.max_concurrency),
             family: Mutex::default(),
             children: Mutex::default(),
+            earlier: Mutex::default(),
             background: TaskTracker::new(),
             meter: Arc::default(),
             shows_events: AtomicBool::new(false),

@@ -4,12 +4,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use sinew::base::Result;
+use sinew_agent::agent::{SessionStats, last_text};
 use sinew_agent::subagent::{AgentSource, ChildResult, ChildState};
-use sinew_session::{Body, Session};
+use sinew_session::{Body, Defaults, Session};
 
 use super::super::Control;
-use super::record::{RESULT, RESULT_KEY, RIGHTS, STARTED, StartedChild, result_in, started_in, told_in};
-use super::result::tell;
+use super::record::{ChildRecord, RESULT, RESULT_KEY, RIGHTS, STARTED, StartedChild, result_in, started_in, told_in};
+use super::result::{shortened, tell};
+use super::{Figures, ListedChild};
 use crate::app::OpenSession;
 
 impl Control {
@@ -46,6 +48,42 @@ impl Control {
         }
     }
 
+    /// Returns the children of the current session that earlier programs have started. They are read once, because they
+    /// no longer change.
+    pub(super) fn earlier_children(&self) -> Vec<ListedChild> {
+        let open = self.session();
+        let id = open.agent.session().id().to_string();
+        let known = self.subagents.earlier.lock().clone();
+        if let Some((_, earlier)) = known.filter(|(session, _)| *session == id) {
+            return earlier;
+        }
+        let own: Vec<String> = {
+            let children = self.subagents.children.lock();
+            children.iter().filter(|child| child.session == id).map(|child| child.id().to_string()).collect()
+        };
+        let session = open.agent.session();
+        // If the session can no longer be read, a warning was shown already.
+        let bodies = session.entries_with(&[STARTED, RESULT_KEY]).unwrap_or_default();
+        let ends: BTreeMap<String, ChildResult> =
+            bodies.iter().filter_map(result_in).map(|result| (result.id.clone(), result)).collect();
+        let mut earlier: Vec<ListedChild> = Vec::new();
+        for started in bodies.iter().flat_map(started_in).filter(|started| !own.contains(&started.id)) {
+            earlier.retain(|child| child.id != started.id);
+            let file = self.app.store.child_file(&session, &started.id);
+            let written = file.and_then(|file| self.app.store.view(&file).ok());
+            let end = written.as_ref().and_then(result_of).or_else(|| ends.get(&started.id).cloned());
+            let model = written.as_ref().and_then(|written| written.context(&Defaults::default()).ok());
+            let model = model.and_then(|context| context.models.get("default").cloned()).unwrap_or_default();
+            let ChildResult { id, agent, description, state, turns, tokens, cost, .. } =
+                end.unwrap_or_else(|| interrupted(started, written.as_ref()));
+            let figures = Figures { turns, tokens, cost };
+            earlier.push(ListedChild { id, agent, description, model, state, figures, last_line: None });
+        }
+        drop(session);
+        *self.subagents.earlier.lock() = Some((id, earlier.clone()));
+        earlier
+    }
+
     fn lost_children(&self, open: &OpenSession) -> Result<Vec<ChildResult>> {
         let mut pending = BTreeMap::new();
         // The ends of children that never began.
@@ -65,14 +103,14 @@ impl Control {
         }
         let results = pending.into_values().filter_map(|started| {
             let file = self.app.store.child_file(&session, &started.id)?;
-            let own = self.app.store.view(&file).ok().and_then(|own| result_of(&own));
-            let own = own.or_else(|| ends.remove(&started.id));
+            let written = self.app.store.view(&file).ok();
+            let own = written.as_ref().and_then(result_of).or_else(|| ends.remove(&started.id));
             // The result of a child's child is for that child, which reports it.
             let is_nested = started.id.contains('.');
             match own {
                 Some(_) if is_nested => None,
                 Some(result) => Some(result),
-                None => Some(interrupted(started)),
+                None => Some(interrupted(started, written.as_ref())),
             }
         });
         Ok(results.collect())
@@ -86,24 +124,30 @@ fn result_of(session: &Session) -> Option<ChildResult> {
     entries.iter().rev().find(is_record).and_then(result_in)
 }
 
-fn interrupted(started: StartedChild) -> ChildResult {
+/// Returns the result of a child that the end of the program interrupted, with what it had written to its session.
+fn interrupted(started: StartedChild, written: Option<&Session>) -> ChildResult {
+    // A file that cannot be read any more tells nothing about the child.
+    let record = written.and_then(|written| ChildRecord::read(written).ok().flatten());
+    let stats = written.and_then(|written| SessionStats::of(written).ok()).unwrap_or_default();
+    let output = written.and_then(|written| last_text(written).ok().flatten()).unwrap_or_default();
+    let (output, is_cut) = shortened(output);
     ChildResult {
         index: 0,
         id: started.id,
         agent: started.agent,
-        agent_source: AgentSource::BuiltIn,
+        agent_source: record.map_or(AgentSource::BuiltIn, |record| record.definition.source),
         description: started.description,
         state: ChildState::Failed,
         limited: None,
         error: Some("interrupted: the program ended first; task with resume continues it".into()),
-        output: String::new(),
-        truncated: false,
+        output,
+        truncated: is_cut,
         output_path: None,
         duration_ms: 0,
-        turns: 0,
-        tokens: 0,
-        usage: Default::default(),
-        cost: 0.0,
+        turns: stats.assistant_messages,
+        tokens: stats.tokens.total,
+        usage: stats.tokens,
+        cost: stats.cost,
         changes: None,
     }
 }

@@ -40,8 +40,8 @@ impl End {
 
 /// Returns the result of a child that has ended; a long output is kept for the parent.
 pub(super) fn result(brief: &Brief, child: &Child, index: usize, end: End) -> ChildResult {
-    let cut = end.output.char_indices().nth(OUTPUT).map(|(at, _)| at);
-    let output_path = cut.and_then(|_| keep(&brief.parent, child.id(), &end.output));
+    let (output, truncated) = shortened(end.output.clone());
+    let output_path = truncated.then(|| keep(&brief.parent, child.id(), &end.output)).flatten();
     let duration = child.started.lock().map_or(Duration::ZERO, |started| started.elapsed());
     let Figures { turns, tokens, cost } = child.figures();
     ChildResult {
@@ -53,8 +53,8 @@ pub(super) fn result(brief: &Brief, child: &Child, index: usize, end: End) -> Ch
         state: end.state,
         limited: end.limited,
         error: end.error,
-        truncated: cut.is_some(),
-        output: cut.map_or(end.output.clone(), |at| end.output[..at].to_string()),
+        truncated,
+        output,
         output_path,
         duration_ms: u64::try_from(duration.as_millis()).unwrap_or(u64::MAX),
         turns,
@@ -63,6 +63,13 @@ pub(super) fn result(brief: &Brief, child: &Child, index: usize, end: End) -> Ch
         cost,
         changes: end.changes,
     }
+}
+
+/// Cuts a long output for the parent. Returns true if it was cut.
+pub(super) fn shortened(mut output: String) -> (String, bool) {
+    let cut = output.char_indices().nth(OUTPUT).map(|(at, _)| at);
+    cut.inspect(|at| output.truncate(*at));
+    (output, cut.is_some())
 }
 
 /// Keeps a long output among the artifacts of the parent's session. Returns its address; `None` if it cannot be written.

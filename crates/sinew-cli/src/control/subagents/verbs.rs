@@ -17,6 +17,7 @@ use crate::failure::known_names;
 const LAST_LINES: usize = 20;
 
 /// A child, for lists.
+#[derive(Debug, Clone)]
 pub(crate) struct ListedChild {
     pub(crate) id: String,
     pub(crate) agent: String,
@@ -51,9 +52,13 @@ impl Control {
         self.subagents.last_stop.lock().take()
     }
 
-    /// Returns the children of the current session that this program has started, oldest first.
+    /// Returns the children of the current session, oldest first: those of earlier programs, then its own.
     pub(crate) fn children(&self) -> Vec<ListedChild> {
-        self.own_children().iter().map(|child| child.listed()).collect()
+        let own = self.own_children();
+        let mut all = self.earlier_children();
+        all.retain(|earlier| own.iter().all(|child| child.id() != earlier.id));
+        all.extend(own.iter().map(|child| child.listed()));
+        all
     }
 
     /// Returns one of [`Control::children`].
@@ -61,7 +66,8 @@ impl Control {
     /// # Errors
     /// Returns an error that lists the ids if no child has this one.
     pub(crate) fn listed_child(&self, id: &str) -> Result<ListedChild, ControlError> {
-        Ok(self.child(id)?.listed())
+        let earlier = || self.earlier_children().into_iter().find(|child| child.id.eq_ignore_ascii_case(id));
+        self.child(id).map(|child| child.listed()).or_else(|error| earlier().ok_or(error))
     }
 
     /// Returns true if a child of the current session has not ended. Reads no session.
@@ -135,14 +141,14 @@ impl Control {
     /// # Errors
     /// Returns an error if there is no such child, it has not started, or its file cannot be read.
     pub(crate) fn child_conversation(&self, id: &str) -> Result<ChildConversation, ControlError> {
-        let child = self.child(id)?;
-        if let Some(open) = child.open.lock().upgrade() {
+        let open = self.child(id).ok().and_then(|child| child.open.lock().upgrade());
+        if let Some(open) = open {
             return Ok(ChildConversation::Open(open));
         }
-        let file = self.app.store.child_file(&self.session().agent.session(), child.id());
+        let child = self.listed_child(id)?;
+        let file = self.app.store.child_file(&self.session().agent.session(), &child.id);
         let file = file.filter(|file| file.is_file());
-        let file =
-            file.ok_or_else(|| format!("{} has no conversation: it is {}", child.id(), child.state().as_str()))?;
+        let file = file.ok_or_else(|| format!("{} has no conversation: it is {}", child.id, child.state.as_str()))?;
         Ok(ChildConversation::Saved(Box::new(self.app.store.view(&file)?)))
     }
 
@@ -150,7 +156,12 @@ impl Control {
         let own = self.own_children();
         let found = own.iter().find(|child| child.id().eq_ignore_ascii_case(id)).cloned();
         found.ok_or_else(|| {
-            let known = known_names(own.iter().map(|child| child.id()));
+            let earlier = self.earlier_children();
+            if let Some(child) = earlier.iter().find(|child| child.id.eq_ignore_ascii_case(id)) {
+                return format!("{} is {}: it ended in an earlier run of the program", child.id, child.state.as_str())
+                    .into();
+            }
+            let known = known_names(earlier.iter().map(|child| &*child.id).chain(own.iter().map(|child| child.id())));
             format!("no subagent {id:?}: {known}").into()
         })
     }
@@ -206,10 +217,10 @@ impl Control {
     ///
     /// # Errors
     /// Returns an error for other arguments, and the errors of [`Control::abort_child`].
-    pub(crate) fn tasks_command(&self, arguments: &str) -> Result<String, ControlError> {
+    pub(crate) async fn tasks_command(&self, arguments: &str) -> Result<String, ControlError> {
         match arguments.split_once(char::is_whitespace) {
             None if arguments.is_empty() => Ok(self.children_text()),
-            Some(("apply", id)) => self.apply_view(id.trim()),
+            Some(("apply", id)) => self.apply_view(id.trim()).await,
             Some(("drop", id)) => self.drop_view(id.trim()),
             Some(("stop", id)) => self.abort_child(id.trim()).map(|()| format!("{} ends.", id.trim())),
             None => self.child_text(arguments),

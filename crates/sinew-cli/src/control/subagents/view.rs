@@ -181,8 +181,8 @@ impl Control {
     ///
     /// # Errors
     /// Returns an error if no copy is kept, a program uses it, or the changes cannot be applied.
-    pub(crate) fn apply_view(&self, id: &str) -> Result<String, ControlError> {
-        tokio::task::block_in_place(|| self.apply_now(id))
+    pub(crate) async fn apply_view(&self, id: &str) -> Result<String, ControlError> {
+        self.session().agent.record_work(id, || self.apply_now(id)).await
     }
 
     fn apply_now(&self, id: &str) -> Result<String, ControlError> {

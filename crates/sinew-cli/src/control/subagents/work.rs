@@ -6,9 +6,10 @@ use std::time::Instant;
 
 use futures_util::FutureExt;
 use serde_json::Value;
-use sinew_agent::agent::{Amount, Outcome, Stop};
+use sinew_agent::agent::{Amount, KeepRecord, Outcome, Stop};
 use sinew_agent::event::Event;
 use sinew_agent::subagent::{ChildGate, ChildResult, ChildState, Limit, Submission, SubmitResult};
+use sinew_agent::undo::{TurnRecorder, UndoRecord};
 use sinew_llm::message::{AgentMessage, Block, Content, LlmMessage, UserMessage};
 use sinew_llm::model::ThinkingLevel;
 use sinew_llm::provider::ToolChoice;
@@ -54,6 +55,8 @@ impl Control {
             submission: Arc::clone(submission),
             models: self.child_models(child),
             budgets: self.budgets(brief, child),
+            tree: brief.tree.clone(),
+            undo: self.undo_of(brief, child, workplace.is_some()),
             workplace,
         };
         let opened = self.app.open_child(parts)?;
@@ -61,6 +64,20 @@ impl Control {
         brief.record(child, tools).write(&mut opened.open.agent.session())?;
         *child.turns_before.lock() = opened.open.agent.stats()?.assistant_messages;
         Ok(opened)
+    }
+
+    /// Returns what records the changes of a child in the background, which are turns of their own. Those of any other
+    /// child belong to its call, and those in a copy of the project are recorded when they are merged.
+    fn undo_of(&self, brief: &Brief, child: &Child, is_copy: bool) -> Option<(Arc<TurnRecorder>, KeepRecord)> {
+        let recorder = brief.root.agent.subagent_recorder().filter(|_| brief.is_background && !is_copy)?;
+        let (root, name) = (Arc::downgrade(&brief.root), child.id().to_string());
+        let turn = brief.root.agent.session().leaf().unwrap_or_default().to_string();
+        let keep = move |record: UndoRecord| {
+            if let Some(root) = root.upgrade() {
+                root.agent.append_undo(record.of_turn(&turn).by_subagent(&name));
+            }
+        };
+        Some((recorder, Arc::new(keep)))
     }
 
     /// Waits for a permit. Returns false if the child was ended before.
@@ -125,7 +142,12 @@ impl Control {
             tokio::task::block_in_place(|| open.host.close());
         }
         let is_completed = end.state == ChildState::Completed;
-        end.changes = view.map(|view| tokio::task::block_in_place(|| view.close(is_completed)));
+        end.changes = match view {
+            Some(view) if brief.is_background && is_completed => {
+                Some(brief.root.agent.record_work(child.id(), || view.close(true)).await)
+            }
+            view => view.map(|view| tokio::task::block_in_place(|| view.close(is_completed))),
+        };
         let result = result(brief, child, index, end);
         // A child that never began has no session, so the parent's session stores its end until the model is informed.
         let keeper = open.as_deref().unwrap_or(&brief.root);
@@ -191,6 +213,7 @@ impl Work<'_> {
         let Work { child, open, submission, .. } = self;
         let mut message = self.assignment();
         let (mut reminders, mut limited) = (0, None);
+        let max_turns = open.agent.settings().run.max_turns;
         loop {
             let outcome = self.prompt(message).await;
             let end = |state, error| End::of(open, state, error);
@@ -231,7 +254,15 @@ impl Work<'_> {
                     message = self.begin_last_turn("You have no turns left.");
                 }
                 Ok(Stop::Done | Stop::OutputLimit | Stop::CallCut) if reminders < REMINDERS => {
+                    // The limit counts the answers to reminders too.
+                    let used = u32::try_from(child.figures().turns).unwrap_or(u32::MAX);
+                    if max_turns > 0 && used >= max_turns {
+                        limited = Some(Limit::Turns);
+                        message = self.begin_last_turn("You have no turns left.");
+                        continue;
+                    }
                     reminders += 1;
+                    open.agent.change_settings(|settings| settings.run.max_turns = max_turns.saturating_sub(used));
                     message = self.remind(reminders);
                 }
                 Ok(_) => return end(ChildState::Failed, Some(format!("it handed in no result{refused}"))),
@@ -254,12 +285,13 @@ impl Work<'_> {
         Ok(outcome?)
     }
 
-    /// Allows one more request, for the result only. Returns the message about it.
+    /// Allows one more request, for the result only. The limits of the whole session still hold. Returns the message
+    /// about it.
     fn begin_last_turn(&self, why: &str) -> AgentMessage {
         self.gate.begin_last_turn();
         self.open.agent.change_settings(|settings| {
             settings.run.max_turns = 1;
-            settings.budgets.clear();
+            settings.budgets.retain(|budget| !Arc::ptr_eq(&budget.meter, &self.child.meter));
         });
         text_message(&format!("{why} Call {} now with what you have.", SubmitResult::NAME))
     }
@@ -271,7 +303,11 @@ impl Work<'_> {
             let forced = ToolChoice::Tool(SubmitResult::NAME.into());
             self.open.agent.change_settings(|settings| settings.tool_choice = forced);
         }
-        text_message(&format!("Your result has not been handed in. Call {} when you are done.", SubmitResult::NAME))
+        let name = SubmitResult::NAME;
+        text_message(&match count {
+            REMINDERS => format!("Your result has not been handed in. This is the last reminder: call {name} now."),
+            _ => format!("Your result has not been handed in. Call {name} when you are done."),
+        })
     }
 
     /// Returns the first message of the child. It begins with a separate block that all children of the call share, and

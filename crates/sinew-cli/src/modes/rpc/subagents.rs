@@ -57,7 +57,7 @@ struct Request {
 /// Merges the changes that a child's copy of the project keeps.
 pub(super) async fn apply(rpc: Arc<Rpc>, given: Fields) -> Answer {
     let Request { child } = fields("subagent_apply", given)?;
-    let told = rpc.control.apply_view(&child);
+    let told = rpc.control.apply_view(&child).await;
     Ok(Some(json!({"text": told.map_err(|error| named("subagent_apply", error))?})))
 }
 
