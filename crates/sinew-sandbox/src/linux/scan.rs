@@ -6,7 +6,7 @@ use std::ffi::OsString;
 use std::fs::{DirEntry, Metadata};
 use std::os::unix::fs::{DirEntryExt, MetadataExt};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use super::glob::Glob;
 
@@ -25,9 +25,37 @@ pub(super) enum Match {
     Repository,
 }
 
+/// Identifies a state of a directory. Programs can set the modification time to an older one, but not the change time.
+/// The modification time is for file systems that keep no change time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Stamp {
+    modified: (i64, i64),
+    changed: (i64, i64),
+    inode: u64,
+    device: u64,
+}
+
+impl Stamp {
+    fn of(data: &Metadata) -> Stamp {
+        Stamp {
+            modified: (data.mtime(), data.mtime_nsec()),
+            changed: (data.ctime(), data.ctime_nsec()),
+            inode: data.ino(),
+            device: data.dev(),
+        }
+    }
+
+    /// Returns true if a change from now on gets another stamp.
+    fn is_stable(&self) -> bool {
+        let (seconds, nanoseconds) = self.modified.max(self.changed);
+        let since_epoch = Duration::new(u64::try_from(seconds).unwrap_or(0), u32::try_from(nanoseconds).unwrap_or(0));
+        SystemTime::now().duration_since(UNIX_EPOCH + since_epoch).is_ok_and(|age| age > UNSTABLE)
+    }
+}
+
 #[derive(Debug)]
 struct Directory {
-    stamp: (i64, i64, u64, u64),
+    stamp: Stamp,
     is_stable: bool,
     subdirectories: Vec<OsString>,
     matches: Vec<(OsString, Match)>,
@@ -56,10 +84,10 @@ impl Scan {
         let mut found = Vec::new();
         while let Some(path) = waiting.pop() {
             let Some(data) = directory_data(&path) else { continue };
-            let stamp = (data.mtime(), data.mtime_nsec(), data.ino(), data.dev());
+            let stamp = Stamp::of(&data);
             let is_known = self.directories.get(&path).is_some_and(|known| known.is_stable && known.stamp == stamp);
             if !is_known {
-                let directory = self.read(&path, stamp, is_stable(&data));
+                let directory = self.read(&path, stamp);
                 self.directories.insert(path.clone(), directory);
             }
             let directory = &self.directories[&path];
@@ -69,7 +97,8 @@ impl Scan {
         found
     }
 
-    fn read(&self, path: &Path, stamp: (i64, i64, u64, u64), is_stable: bool) -> Directory {
+    fn read(&self, path: &Path, stamp: Stamp) -> Directory {
+        let is_stable = stamp.is_stable();
         let mut directory = Directory { stamp, is_stable, subdirectories: Vec::new(), matches: Vec::new() };
         let globs: Vec<(usize, &Glob, &Path)> = self
             .globs
@@ -116,10 +145,6 @@ fn directory_data(path: &Path) -> Option<Metadata> {
         return None;
     }
     path.symlink_metadata().ok().filter(Metadata::is_dir)
-}
-
-fn is_stable(data: &Metadata) -> bool {
-    data.modified().is_ok_and(|time| SystemTime::now().duration_since(time).is_ok_and(|age| age > UNSTABLE))
 }
 
 fn entries(path: &Path) -> impl Iterator<Item = DirEntry> {
