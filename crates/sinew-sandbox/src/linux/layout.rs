@@ -33,6 +33,8 @@ pub(super) struct Layout {
     pub(super) links: BTreeMap<PathBuf, PathBuf>,
     /// The device and inode numbers of the files that match a glob of write-protected paths.
     pub(super) known: HashSet<(u64, u64)>,
+    /// True if a path whose content must be hidden does not exist, so that nothing can be mounted on it yet.
+    pub(super) has_missing_hidden: bool,
     /// True if a hidden file has another name that was not found.
     pub(super) has_unknown_names: bool,
     /// True if a write-protected file has a parent that cannot be guarded.
@@ -76,10 +78,14 @@ impl Layout {
     /// Hides a path, and its target if it is a link.
     fn hide(&mut self, path: &Path) {
         let place = place(path);
-        let Ok(data) = place.symlink_metadata() else { return };
+        let Ok(data) = place.symlink_metadata() else {
+            self.has_missing_hidden = true;
+            return;
+        };
         if data.is_symlink() {
-            if let Ok(target) = place.canonicalize() {
-                self.hide(&target);
+            match place.canonicalize() {
+                Ok(target) => self.hide(&target),
+                Err(_) => self.has_missing_hidden = true,
             }
             return;
         }

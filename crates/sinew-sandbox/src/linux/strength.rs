@@ -17,6 +17,7 @@ pub(super) struct Mechanisms {
 
 const LOST: &str = "a mask is lost when its file is replaced during a command";
 const STARTS_TO_MATCH: &str = "a file that starts to match a glob during a command is covered from the next command on";
+const MISSING: &str = "a denied path that is created during a command is covered from the next command on";
 const TAKEN_BACK: &str = "created paths are taken back";
 const NO_MASKS: &str = "the system refuses namespaces, so no denied path is covered";
 
@@ -87,6 +88,7 @@ fn read(rules: &Rules, layout: &Layout, granted: Mechanisms) -> PromiseStatus {
     let mut missing = Vec::new();
     missing.extend(has_masks.then_some(LOST));
     missing.extend(has_globs(&rules.deny_read).then_some(STARTS_TO_MATCH));
+    missing.extend(layout.has_missing_hidden.then_some(MISSING));
     missing.extend(layout.has_unknown_names.then_some("a denied file has another name that was not found"));
     PromiseStatus::new(vec!["namespaces"], missing)
 }

@@ -9,4 +9,6 @@ mod judge;
 #[cfg(target_os = "linux")]
 mod play;
 #[cfg(target_os = "linux")]
+mod status;
+#[cfg(target_os = "linux")]
 mod weaker;
