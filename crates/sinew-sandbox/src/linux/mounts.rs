@@ -1,6 +1,7 @@
 //! Converts the mounts of a sandbox to steps.
 
 use std::ffi::CString;
+use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
@@ -14,6 +15,25 @@ const DEVICES: [&str; 9] = ["null", "zero", "full", "random", "urandom", "tty", 
 
 /// Devices through which root can read the memory.
 const MEMORY_DEVICES: [&str; 4] = ["/dev/mem", "/dev/kmem", "/dev/port", "/proc/kcore"];
+
+/// Types of file systems through which root changes the kernel. Some of their files name a program that the kernel
+/// starts outside of every sandbox: `uevent_helper`, `release_agent`.
+const OF_KERNEL: [&str; 11] = [
+    "sysfs",
+    "cgroup",
+    "cgroup2",
+    "debugfs",
+    "tracefs",
+    "securityfs",
+    "configfs",
+    "binfmt_misc",
+    "efivarfs",
+    "pstore",
+    "bpf",
+];
+
+/// The same for `proc`, whose other files belong to processes, which programs may change: `core_pattern`, `modprobe`.
+const OF_KERNEL_IN_PROC: [&str; 7] = ["acpi", "bus", "fs", "irq", "scsi", "sys", "sysrq-trigger"];
 
 fn literal(value: impl Into<Vec<u8>>) -> CString {
     // Only names in this file are passed, and they contain no NUL.
@@ -33,6 +53,8 @@ pub(super) fn base(rules: &Rules, network: Network, mask: &Path) -> Vec<Step> {
     if rules.mode == Mode::Rules {
         if rustix::process::geteuid().is_root() {
             steps.extend(raw_devices().into_iter().map(|device| bind(mask, &device, true)));
+            let mounts = std::fs::read("/proc/self/mountinfo").unwrap_or_default();
+            steps.extend(kernel_settings(&mounts).into_iter().map(|path| bind(&path, &path, true)));
         }
         return steps;
     }
@@ -82,6 +104,45 @@ fn raw_devices() -> Vec<PathBuf> {
     devices
 }
 
+/// Returns the paths of the kernel's settings, from the list of mounts. A bind of a directory includes the mounts below
+/// it.
+fn kernel_settings(mounts: &[u8]) -> Vec<PathBuf> {
+    let mut paths: Vec<PathBuf> = Vec::new();
+    for line in mounts.split(|byte| *byte == b'\n') {
+        let mut fields = line.split(|byte| *byte == b' ');
+        let Some(place) = fields.nth(4).map(unescape) else { continue };
+        let Some(kind) = fields.skip_while(|field| *field != b"-").nth(1) else { continue };
+        if kind == b"proc" {
+            paths.extend(OF_KERNEL_IN_PROC.map(|name| place.join(name)));
+        } else if OF_KERNEL.iter().any(|name| name.as_bytes() == kind) {
+            paths.push(place);
+        }
+    }
+    paths.sort();
+    paths.dedup_by(|path, above| path.starts_with(above));
+    paths
+}
+
+/// Replaces the escapes of the kernel, three octal digits after a backslash.
+fn unescape(text: &[u8]) -> PathBuf {
+    let mut bytes = Vec::new();
+    let mut rest = text;
+    while let Some((byte, after)) = rest.split_first() {
+        let code = after.get(..3).filter(|_| *byte == b'\\').and_then(|digits| std::str::from_utf8(digits).ok());
+        match code.and_then(|digits| u8::from_str_radix(digits, 8).ok()) {
+            Some(code) => {
+                bytes.push(code);
+                rest = &after[3..];
+            }
+            None => {
+                bytes.push(*byte);
+                rest = after;
+            }
+        }
+    }
+    PathBuf::from(std::ffi::OsString::from_vec(bytes))
+}
+
 fn bind(from: &Path, to: &Path, read_only: bool) -> Step {
     Step::Bind { from: text(from), to: text(to), read_only }
 }
@@ -97,4 +158,20 @@ pub(super) fn covers(layout: &Layout, mask: &Path, is_wanted: impl Fn(&Path) -> 
         Cover::HiddenDirectory => Step::HideDirectory { path: text(path) },
     };
     wanted.map(step).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn finds_the_settings_of_the_kernel_wherever_they_are_mounted() {
+        let mounts = b"1 0 0:1 / / rw - ext4 /dev/vda rw\n2 1 0:2 / /proc rw,relatime shared:1 - proc proc rw\n\
+            3 1 0:3 / /sys rw - sysfs sysfs rw\n4 3 0:4 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n\
+            5 1 0:5 / /a\\040b rw - cgroup cgroup rw\n6 1 0:6 / /tmp rw - tmpfs tmpfs rw\n";
+        let mut expected: Vec<PathBuf> = ["/a b", "/sys"].map(PathBuf::from).to_vec();
+        expected.extend(OF_KERNEL_IN_PROC.map(|name| Path::new("/proc").join(name)));
+        expected.sort();
+        assert_eq!(kernel_settings(mounts), expected);
+    }
 }

@@ -1,6 +1,7 @@
 //! Tests that the status of a sandbox names the gaps that a program could use.
 
 use std::path::Path;
+use std::process::{Command, Stdio};
 
 use crate::play;
 use sinew_base::ErrorCode;
@@ -30,4 +31,47 @@ fn a_denied_path_that_does_not_exist_yet_makes_reading_partial() {
         }
         assert_eq!(prepare(&root, name, &[Promise::Read]).unwrap_err().code(), ErrorCode::Unsupported, "{name}");
     }
+}
+
+/// Files through which root makes the kernel start a program or stop.
+const KERNEL_SETTINGS: [&str; 9] = [
+    "/proc/sys/kernel/core_pattern",
+    "/proc/sys/kernel/modprobe",
+    "/proc/sys/fs/binfmt_misc/register",
+    "/proc/sysrq-trigger",
+    "/sys/kernel/uevent_helper",
+    "/sys/power/state",
+    "/sys/fs/cgroup/release_agent",
+    "/sys/fs/cgroup/cpu/release_agent",
+    "/sys/fs/cgroup/memory/release_agent",
+];
+
+/// Opens a file for writing and writes nothing.
+fn opens(sandbox: Option<&Sandbox>, path: &str) -> bool {
+    let entry = sandbox.map(|sandbox| sandbox.enter().unwrap());
+    let mut command = Command::new("sh");
+    command.args(["-c", ": >> \"$1\"", "sh", path]).stderr(Stdio::null()).current_dir("/");
+    if let Some(entry) = &entry {
+        entry.attach(&mut command).unwrap();
+    }
+    Path::new(path).exists() && command.status().unwrap().success()
+}
+
+#[test]
+fn root_cannot_change_the_kernel_in_any_mode() {
+    let folder = play::folder();
+    let root = folder.path().canonicalize().unwrap();
+    std::fs::write(root.join("denied"), "").unwrap();
+    let sandbox = prepare(&root, "denied", &[]).unwrap();
+    if sandbox.status().read.by.is_empty() {
+        println!("skipped: the system refuses namespaces");
+        return;
+    }
+    for path in KERNEL_SETTINGS {
+        assert!(!opens(Some(&sandbox), path), "{path}");
+    }
+    let outside = KERNEL_SETTINGS.iter().filter(|path| opens(None, path)).count();
+    println!("{outside} of {} can be opened outside", KERNEL_SETTINGS.len());
+    // The files of processes stay writable.
+    assert!(opens(Some(&sandbox), "/proc/self/oom_score_adj"));
 }
