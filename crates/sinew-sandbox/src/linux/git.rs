@@ -1,6 +1,10 @@
 //! Finds the files through which a git repository can start programs.
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+
+use super::git_config::NamedPaths;
 
 /// The files of a repository: those from which git reads its configuration and hooks.
 #[derive(Debug, Default)]
@@ -9,28 +13,39 @@ pub(super) struct GitFiles {
     pub(super) paths: Vec<PathBuf>,
 }
 
-/// The maximum depth of included files.
+/// The maximum depth of submodules in submodules.
 const DEEPEST: usize = 5;
 
-/// Collects the files of the repository with the work tree `tree`. Does nothing if `tree` has no `.git`.
-pub(super) fn files_of(tree: &Path, home: Option<&Path>, found: &mut GitFiles) {
+/// Collects the files of the repository with the work tree `tree`, among them the hooks that the configuration of the
+/// user names. Does nothing if `tree` has no `.git`.
+pub(super) fn files_of(tree: &Path, home: Option<&Path>, user: &NamedPaths, found: &mut GitFiles) {
     let dot_git = tree.join(".git");
     let Ok(data) = dot_git.symlink_metadata() else { return };
+    found.paths.extend(user.hooks.iter().map(|hooks| tree.join(hooks)));
     if data.is_dir() {
         directory(&dot_git, tree, home, found);
         return;
     }
-    found.paths.push(dot_git.clone());
-    let Ok(text) = std::fs::read_to_string(&dot_git) else { return };
-    let Some(target) = text.strip_prefix("gitdir:") else { return };
-    let git_dir = tree.join(target.trim());
-    let Ok(git_dir) = git_dir.canonicalize() else { return };
+    found.paths.push(dot_git);
+    let Some(git_dir) = linked_directory(tree) else { return };
     directory(&git_dir, tree, home, found);
-    if let Ok(common) = std::fs::read_to_string(git_dir.join("commondir"))
-        && let Ok(common) = git_dir.join(common.trim()).canonicalize()
-    {
+    if let Some(common) = path_in(&git_dir.join("commondir"), b"", &git_dir) {
         directory(&common, tree, home, found);
     }
+}
+
+/// Returns the git directory that the file `.git` of a work tree names.
+fn linked_directory(tree: &Path) -> Option<PathBuf> {
+    path_in(&tree.join(".git"), b"gitdir:", tree)
+}
+
+/// Returns the existing path that a file contains after `prefix`, relative to `base`.
+fn path_in(file: &Path, prefix: &[u8], base: &Path) -> Option<PathBuf> {
+    // Opening a named pipe would wait for a writer.
+    file.metadata().ok().filter(std::fs::Metadata::is_file)?;
+    let text = std::fs::read(file).ok()?;
+    let path = text.strip_prefix(prefix)?.trim_ascii();
+    base.join(OsStr::from_bytes(path)).canonicalize().ok()
 }
 
 /// Collects the files of a git directory, its worktrees and its submodules.
@@ -44,9 +59,12 @@ fn directory(git_dir: &Path, tree: &Path, home: Option<&Path>, found: &mut GitFi
 
 fn own_files(git_dir: &Path, tree: &Path, home: Option<&Path>, found: &mut GitFiles) {
     found.paths.extend(["config", "config.worktree", "hooks", "commondir"].map(|name| git_dir.join(name)));
+    let mut named = NamedPaths::default();
     for config in ["config", "config.worktree"] {
-        named_in(&git_dir.join(config), tree, home, 0, found);
+        named.read(&git_dir.join(config), home, 0);
     }
+    found.paths.append(&mut named.files);
+    found.paths.extend(named.hooks.iter().map(|hooks| tree.join(hooks)));
 }
 
 /// Collects the files of submodules. Their names may contain slashes, so they can be in subdirectories.
@@ -69,36 +87,6 @@ fn subdirectories(folder: &Path) -> Vec<PathBuf> {
     entries.filter_map(Result::ok).map(|entry| entry.path()).filter(|path| path.is_dir()).collect()
 }
 
-/// Collects the files that a configuration file includes, and the directory of its hooks.
-fn named_in(config: &Path, tree: &Path, home: Option<&Path>, depth: usize, found: &mut GitFiles) {
-    let Ok(text) = std::fs::read_to_string(config) else { return };
-    let folder = config.parent().unwrap_or(tree);
-    let mut section = String::new();
-    for line in text.lines().map(str::trim) {
-        if let Some(rest) = line.strip_prefix('[') {
-            section = rest.split([']', ' ', '"']).next().unwrap_or("").to_ascii_lowercase();
-            continue;
-        }
-        let Some((key, value)) = line.split_once('=') else { continue };
-        let value = value.trim().trim_matches('"');
-        let base = match (section.as_str(), key.trim().to_ascii_lowercase().as_str()) {
-            ("include" | "includeif", "path") => folder,
-            ("core", "hookspath") => tree,
-            _ => continue,
-        };
-        let path = match (value.strip_prefix("~/"), home) {
-            (Some(rest), Some(home)) => home.join(rest),
-            _ => base.join(value),
-        };
-        if !found.paths.contains(&path) && depth < DEEPEST {
-            found.paths.push(path.clone());
-            if section != "core" {
-                named_in(&path, tree, home, depth + 1, found);
-            }
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -117,7 +105,7 @@ mod tests {
             .unwrap();
         std::fs::write(root.join("inc"), "[Include]\npath=more\n").unwrap();
         let mut found = GitFiles::default();
-        files_of(root, None, &mut found);
+        files_of(root, None, &NamedPaths::default(), &mut found);
         for path in [
             ".git/config",
             ".git/hooks",

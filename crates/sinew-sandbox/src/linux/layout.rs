@@ -5,6 +5,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use super::git::{GitFiles, files_of};
+use super::git_config::NamedPaths;
 use super::paths::{Entry, place};
 use super::rules::Rules;
 use super::scan::{Match, Scan, walk};
@@ -158,9 +159,15 @@ impl Layout {
         let is_in_root = |tree: &&PathBuf| rules.roots.iter().any(|root| tree.starts_with(root));
         let repositories = repositories.iter().filter(is_in_root);
         let trees: BTreeSet<&PathBuf> = rules.roots.iter().chain(repositories).collect();
+        let user = NamedPaths::of_user(rules.home.as_deref(), &|name| std::env::var_os(name));
+        // Outside of these directories, the files of the user are read-only or, in the mode `rules`, left alone.
+        let is_inside = |path: &&PathBuf| rules.roots.iter().chain(&rules.writable).any(|area| path.starts_with(area));
+        for path in user.files.iter().filter(is_inside) {
+            self.protect(path, rules);
+        }
         for tree in trees {
             let mut files = GitFiles::default();
-            files_of(tree, rules.home.as_deref(), &mut files);
+            files_of(tree, rules.home.as_deref(), &user, &mut files);
             for path in Rules::default_names(tree).chain(files.paths) {
                 self.protect(&path, rules);
             }

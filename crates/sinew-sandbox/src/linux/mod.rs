@@ -4,6 +4,7 @@ mod application;
 mod entry;
 mod filter;
 mod git;
+mod git_config;
 mod glob;
 /// Sends a sandbox to another process that applies it to its child.
 pub mod handoff;
