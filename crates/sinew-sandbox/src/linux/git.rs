@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use super::git_config::NamedPaths;
+use super::git_config::{NamedPaths, expand, settings};
 
 /// The files of a repository: those from which git reads its configuration and hooks.
 #[derive(Debug, Default)]
@@ -46,6 +46,32 @@ fn path_in(file: &Path, prefix: &[u8], base: &Path) -> Option<PathBuf> {
     let text = std::fs::read(file).ok()?;
     let path = text.strip_prefix(prefix)?.trim_ascii();
     base.join(OsStr::from_bytes(path)).canonicalize().ok()
+}
+
+/// Returns the directory outside of a linked worktree or submodule in which git keeps its index, objects and
+/// references.
+///
+/// Any archive can contain a file `.git` that names a directory of the user. Therefore the directory is only returned if
+/// it is one of git and names `tree` in turn, which git writes when it creates a worktree or submodule.
+pub(super) fn directory_outside(tree: &Path, home: Option<&Path>) -> Option<PathBuf> {
+    let git_dir = linked_directory(tree)?;
+    let common = path_in(&git_dir.join("commondir"), b"", &git_dir);
+    let names_tree = match &common {
+        Some(common) => {
+            git_dir.parent() == Some(&common.join("worktrees"))
+                && path_in(&git_dir.join("gitdir"), b"", &git_dir) == Some(tree.join(".git"))
+        }
+        None => std::fs::read(git_dir.join("config")).is_ok_and(|text| {
+            let work_tree = settings(&text).into_iter().rfind(|setting| setting.key == "core.worktree");
+            let path = work_tree.and_then(|setting| expand(&setting.value, home));
+            path.and_then(|path| git_dir.join(path).canonicalize().ok()).as_deref() == Some(tree)
+        }),
+    };
+    let directory = common.unwrap_or(git_dir);
+    let is_of_git =
+        directory.join("HEAD").exists() && ["objects", "refs"].iter().all(|name| directory.join(name).is_dir());
+    let is_wide = tree.starts_with(&directory) || home.is_some_and(|home| home.starts_with(&directory));
+    (names_tree && is_of_git && !is_wide).then_some(directory)
 }
 
 /// Collects the files of a git directory, its worktrees and its submodules.

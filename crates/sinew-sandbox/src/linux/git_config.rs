@@ -64,7 +64,7 @@ impl NamedPaths {
 }
 
 /// Expands the home directory in the value of a setting; `None` if the value is empty.
-fn expand(value: &[u8], home: Option<&Path>) -> Option<PathBuf> {
+pub(super) fn expand(value: &[u8], home: Option<&Path>) -> Option<PathBuf> {
     let value = value.strip_prefix(b":(optional)").unwrap_or(value);
     let rest = if value == b"~" { Some(&b""[..]) } else { value.strip_prefix(b"~/") };
     match (rest, home) {
@@ -76,14 +76,14 @@ fn expand(value: &[u8], home: Option<&Path>) -> Option<PathBuf> {
 
 /// A setting of a configuration file.
 #[derive(Debug, PartialEq, Eq)]
-struct Setting {
+pub(super) struct Setting {
     /// The section and the name, in lower case. The subsection is left out.
-    key: String,
-    value: Vec<u8>,
+    pub(super) key: String,
+    pub(super) value: Vec<u8>,
 }
 
 /// Parses a configuration file. Git rejects a file with an error, so a line with an error is skipped.
-fn settings(text: &[u8]) -> Vec<Setting> {
+pub(super) fn settings(text: &[u8]) -> Vec<Setting> {
     let text = text.strip_prefix("\u{feff}".as_bytes()).unwrap_or(text);
     let mut reader = Reader { rest: text };
     let mut section = String::new();

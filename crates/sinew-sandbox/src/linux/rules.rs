@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use sinew_base::{Error, ErrorCode, Result};
 
+use super::git::directory_outside;
 use super::glob::Glob;
 use super::paths::{Entry, absolute, entries, place};
 use super::scan::walk;
@@ -94,6 +95,13 @@ impl Rules {
         };
         rules.check_roots(policy)?;
         rules.writable = writable(policy, &rules.roots, list(&policy.write)?, surroundings);
+        if policy.mode == Mode::Workspace {
+            let outside = rules.roots.iter().filter_map(|root| directory_outside(root, rules.home.as_deref()));
+            let new: Vec<PathBuf> = outside.filter(|path| rules.area_of(path).is_none()).collect();
+            rules.writable.extend(new);
+            rules.writable.sort();
+            rules.writable.dedup();
+        }
         match &policy.protect {
             Some(Protect::Paths(paths)) => rules.protected = list(paths)?,
             Some(Protect::Default) => rules.protects_repositories = true,
