@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use sinew::sandbox::{CallerEnvironment, Enforcement, Mode, Network, Policy, Promise, Status};
+use sinew::sandbox::{CallerEnvironment, Enforcement, Mode, Network, OWN_FILES, Policy, Promise, Status};
 use sinew_permissions::{DeniedFiles, Rules, Verdict};
 use sinew_tools::{Confinement, OUTSIDE_PERMISSION, OutsideSandbox};
 
@@ -11,10 +11,6 @@ use crate::config::work_tree;
 use crate::failure::Failure;
 use crate::settings::{SandboxMode, SandboxNetwork};
 use crate::startup::Startup;
-
-/// Files of Sinew that contain keys, start programs or configure security.
-const KEYS: [&str; 2] = ["auth.json", ".env"];
-const GUARDS: [&str; 3] = ["settings.json", "hooks.json", "mcp.json"];
 
 /// The sandboxes of a program's sessions.
 #[derive(Debug, Clone)]
@@ -150,14 +146,12 @@ fn unenforced(status: &Status, policy: &Policy, promise: Promise) -> Option<Stri
 fn policy(startup: &Startup, denied: &DeniedFiles, surroundings: &CallerEnvironment, mode: Mode) -> Policy {
     let Startup { paths, settings, .. } = startup;
     let settings = &settings.sandbox;
-    let own = |names: &[&str]| -> Vec<String> {
-        [&paths.agent, &paths.home]
-            .iter()
-            .flat_map(|folder| names.iter().map(move |name| folder.join(name).to_string_lossy().into_owned()))
-            .collect()
-    };
+    let own: Vec<String> = [&paths.agent, &paths.home]
+        .iter()
+        .flat_map(|folder| OWN_FILES.iter().map(move |name| folder.join(name).to_string_lossy().into_owned()))
+        .collect();
     let mut policy = Policy::new(mode);
-    policy.deny_read = [&denied.read[..], &settings.deny_read, &own(&KEYS)].concat();
+    policy.deny_read = [&denied.read[..], &settings.deny_read, &own].concat();
     policy.deny_write = [&denied.write[..], &settings.deny_write].concat();
     policy.deny_exec.clone_from(&settings.deny_exec);
     policy.network = settings.network.map(|network| match network {
@@ -167,7 +161,7 @@ fn policy(startup: &Startup, denied: &DeniedFiles, surroundings: &CallerEnvironm
     });
     let root = || work_tree(&paths.cwd, surroundings.home.as_deref());
     match mode {
-        Mode::Rules => policy.deny_write.extend(own(&GUARDS)),
+        Mode::Rules => policy.deny_write.extend(own),
         Mode::Workspace => {
             policy.write.clone_from(&settings.write);
             policy.roots = vec![root().to_string_lossy().into_owned()];

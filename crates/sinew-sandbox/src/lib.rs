@@ -34,7 +34,7 @@ mod unsupported;
 
 #[cfg(target_os = "linux")]
 pub use linux::{Entry, Handoff, Judge, Sandbox, handoff};
-pub use policy::{CallerEnvironment, FileUse, Mode, Network, Policy, Protect};
+pub use policy::{CallerEnvironment, FileUse, Mode, Network, OWN_FILES, Policy, Protect};
 pub use refusal::{Refusal, RefusalKind};
 pub use status::{Enforcement, Promise, PromiseStatus, Status};
 #[cfg(not(target_os = "linux"))]

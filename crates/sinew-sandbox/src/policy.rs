@@ -4,6 +4,21 @@ use std::path::PathBuf;
 
 use crate::Promise;
 
+/// Files of Sinew in `~/.sinew` and `~/.sinew/agent` that contain keys, start programs or configure security. Programs of
+/// [`Mode::Workspace`] and [`Mode::ReadOnly`] cannot read them.
+pub const OWN_FILES: [&str; 10] = [
+    "auth.json",
+    "mcp-auth.json",
+    "settings.json",
+    "hooks.json",
+    "mcp.json",
+    "models.json",
+    "secrets.json",
+    "secrets.key",
+    "trust.json",
+    ".env",
+];
+
 /// The base of a policy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {

@@ -10,14 +10,14 @@ use super::git::directory_outside;
 use super::glob::Glob;
 use super::paths::{Entry, absolute, entries, place};
 use super::scan::walk;
-use crate::{CallerEnvironment, Mode, Policy, Protect};
+use crate::{CallerEnvironment, Mode, OWN_FILES, Policy, Protect};
 
-/// Paths in the home directory that programs of [`Mode::Workspace`] and [`Mode::ReadOnly`] cannot read.
-const SECRETS: [&str; 15] = [
+/// Paths in the home directory that programs of [`Mode::Workspace`] and [`Mode::ReadOnly`] cannot read, in addition to
+/// [`OWN_FILES`] in [`OWN_DIRECTORIES`].
+const SECRETS: [&str; 14] = [
     ".ssh",
     ".aws",
     ".gnupg",
-    ".sinew/agent/auth.json",
     ".mozilla",
     ".librewolf",
     ".config/google-chrome",
@@ -30,6 +30,9 @@ const SECRETS: [&str; 15] = [
     "snap/firefox",
     "snap/chromium",
 ];
+
+/// Directories of Sinew in the home directory.
+const OWN_DIRECTORIES: [&str; 2] = [".sinew", ".sinew/agent"];
 
 /// Names in roots and repositories that are protected by default, in addition to the files of git.
 const PROTECTED: [&str; 12] = [
@@ -113,7 +116,12 @@ impl Rules {
         if policy.mode != Mode::Rules
             && let Some(home) = &rules.home
         {
-            rules.deny_read.extend(SECRETS.iter().map(|name| Entry::Path(home.join(name))));
+            // A caller may deny some of them too, and each entry is looked up for every command.
+            let known = |path: &PathBuf| {
+                rules.deny_read.iter().any(|entry| matches!(entry, Entry::Path(known) if known == path))
+            };
+            let new: Vec<Entry> = secrets(home).filter(|path| !known(path)).map(Entry::Path).collect();
+            rules.deny_read.extend(new);
         }
         Ok(rules)
     }
@@ -168,6 +176,12 @@ impl Rules {
         };
         areas.map(PathBuf::as_path).filter(|area| path.starts_with(area)).max_by_key(|area| area.as_os_str().len())
     }
+}
+
+/// Returns the paths in the home directory that programs cannot read.
+fn secrets(home: &Path) -> impl Iterator<Item = PathBuf> + '_ {
+    let own = move |folder| OWN_FILES.iter().map(move |name| home.join(folder).join(name));
+    SECRETS.iter().map(|name| home.join(name)).chain(OWN_DIRECTORIES.into_iter().flat_map(own))
 }
 
 fn check_combination(policy: &Policy) -> Result<()> {
