@@ -5,13 +5,13 @@
 pub enum RefusalKind {
     /// A connection to an address.
     Network,
-    /// Reading a file.
+    /// Reading a file. Not reported yet: the mounts of the kernel refuse it without a report.
     Read,
     /// Writing a file, or creating a protected one.
     Write,
     /// A connection to a Unix socket.
     Socket,
-    /// A signal to another process.
+    /// A signal to another process. Not reported yet, for the same reason.
     Signal,
 }
 

@@ -92,6 +92,7 @@ const IOPRIO_SET: Call = call(251, 30);
 const SOCKET: Call = call(41, 198);
 const SOCKETPAIR: Call = call(53, 199);
 const CONNECT: Call = call(42, 203);
+const SENDTO: Call = call(44, 206);
 
 /// Calls that always fail: namespaces, mounts, descriptors and memory of other processes, io_uring, tracing of the
 /// kernel, keys, modules, other kernels, devices of the machine.
@@ -188,6 +189,8 @@ pub(super) struct FilterOptions {
     pub(super) datagrams: bool,
     /// Lets a supervisor answer `connect`.
     pub(super) connect: bool,
+    /// Tells a supervisor the address of each `sendto`, because the network namespace refuses it without a report.
+    pub(super) sends: bool,
 }
 
 fn rules(options: &FilterOptions) -> Vec<Rule> {
@@ -226,6 +229,11 @@ fn rules(options: &FilterOptions) -> Vec<Rule> {
     }
     if options.connect {
         rules.push(Rule { call: CONNECT, tests: Vec::new(), action: Action::Notify });
+    }
+    if options.sends {
+        // Calls without an address are sends to a connected socket. `sendmsg` has its address behind a pointer, so each
+        // message between processes would have to wait for the supervisor.
+        rules.push(Rule { call: SENDTO, tests: vec![Test::Differs(4, 0)], action: Action::Notify });
     }
     rules
 }

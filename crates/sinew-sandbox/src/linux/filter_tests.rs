@@ -37,8 +37,15 @@ fn fails(errno: i32) -> u32 {
     Action::Fail(errno).value()
 }
 
-const ALL: FilterOptions =
-    FilterOptions { others: true, tracing: true, families: true, internet: false, datagrams: true, connect: true };
+const ALL: FilterOptions = FilterOptions {
+    others: true,
+    tracing: true,
+    families: true,
+    internet: false,
+    datagrams: true,
+    connect: true,
+    sends: true,
+};
 
 const ARCHITECTURES: [Architecture; 2] = [Architecture::X86_64, Architecture::Aarch64];
 
@@ -84,6 +91,8 @@ fn conditions_compare_arguments() {
         (SETPRIORITY, [0, 99, 5, 0, 0, 0], fails(EPERM)),
         (IOPRIO_SET, [3, 0, 0, 0, 0, 0], fails(EPERM)),
         (IOPRIO_SET, [1, 0, 0, 0, 0, 0], ALLOW),
+        (SENDTO, [3, 0x7fff_0000, 9, 0, 0, 0], ALLOW),
+        (SENDTO, [3, 0x7fff_0000, 9, 0, 0x7fff_1000, 16], NOTIFY),
         (SOCKET, unix_stream, ALLOW),
         (SOCKETPAIR, unix_stream, ALLOW),
         (SOCKET, [1, 2 | 0x80000, 0, 0, 0, 0], fails(EACCES)),

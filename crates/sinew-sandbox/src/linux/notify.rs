@@ -2,7 +2,8 @@
 //! of datagram sockets, as pairs of sequenced packets, which preserve message boundaries too and cannot send to other
 //! addresses.
 //!
-//! It never lets a call continue, because another thread of the program could change the address after the check.
+//! It never lets such a call continue, because another thread of the program could change the address after the check.
+//! Only `sendto` continues: the network namespace refuses it, and the supervisor reports the address.
 
 use std::ffi::OsStr;
 use std::io;
@@ -47,9 +48,14 @@ impl Call {
         self.arguments[0] as i32
     }
 
-    /// Returns the position of the address of `connect`, and its length.
+    fn is(&self, number: libc::c_long) -> bool {
+        libc::c_long::from(self.number) == number
+    }
+
+    /// Returns the position of the address of `connect` or `sendto`, and its length.
     fn address(&self) -> (u64, usize) {
-        (self.arguments[1], self.arguments[2] as u32 as usize)
+        let at = if self.is(libc::SYS_sendto) { 4 } else { 1 };
+        (self.arguments[at], self.arguments[at + 1] as u32 as usize)
     }
 }
 
@@ -69,8 +75,14 @@ pub(super) fn serve(listener: OwnedFd, connections: &Connections, on_refusal: &m
             return;
         }
         let Some(call) = receive(listener.as_fd()) else { continue };
-        if libc::c_long::from(call.number) == libc::SYS_socketpair {
+        if call.is(libc::SYS_socketpair) {
             answer(listener.as_fd(), call.id, make_pair(listener.as_fd(), &call));
+            continue;
+        }
+        if call.is(libc::SYS_sendto) {
+            let refusal = sent_outside(listener.as_fd(), &call);
+            refusal.into_iter().for_each(&mut *on_refusal);
+            go_on(listener.as_fd(), call.id);
             continue;
         }
         match decide(listener.as_fd(), &call, connections) {
@@ -118,6 +130,30 @@ fn answer(listener: BorrowedFd<'_>, id: u64, result: rustix::io::Result<()>) {
     let mut response = libc::seccomp_notif_resp { id, val: 0, error, flags: 0 };
     // SAFETY: the structure lives during the call. A caller that has ended needs no result.
     unsafe { libc::ioctl(listener.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_SEND as _, &raw mut response) };
+}
+
+/// Lets a call continue, which is only correct if another mechanism refuses it.
+fn go_on(listener: BorrowedFd<'_>, id: u64) {
+    let flags = libc::SECCOMP_USER_NOTIF_FLAG_CONTINUE as u32;
+    let mut response = libc::seccomp_notif_resp { id, val: 0, error: 0, flags };
+    // SAFETY: the structure lives during the call. A caller that has ended needs no result.
+    unsafe { libc::ioctl(listener.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_SEND as _, &raw mut response) };
+}
+
+/// Returns the refusal of a message to an internet address.
+fn sent_outside(listener: BorrowedFd<'_>, call: &Call) -> Option<Refusal> {
+    let address = read_address(call).ok().filter(|_| is_waiting(listener, call.id))?;
+    match i32::from(family(&address)) {
+        libc::AF_INET | libc::AF_INET6 => {
+            Some(Refusal { kind: RefusalKind::Network, target: internet_target(&address) })
+        }
+        _ => None,
+    }
+}
+
+/// Returns the family of an address.
+fn family(address: &[u8]) -> u16 {
+    address.get(..2).map_or(0, |family| u16::from_ne_bytes([family[0], family[1]]))
 }
 
 fn is_waiting(listener: BorrowedFd<'_>, id: u64) -> bool {
@@ -188,9 +224,8 @@ fn decide(listener: BorrowedFd<'_>, call: &Call, connections: &Connections) -> R
     let can_wait = !flags.contains(OFlags::NONBLOCK);
     let domain = rustix::net::sockopt::socket_domain(&socket).map_err(plain)?;
     let connect = |address, file| Connect { socket, address, _file: file, can_wait };
-    let family = address.get(..2).map_or(0, |family| u16::from_ne_bytes([family[0], family[1]]));
     // Connecting to this address family dissolves a connection.
-    if i32::from(family) == libc::AF_UNSPEC {
+    if i32::from(family(&address)) == libc::AF_UNSPEC {
         return Ok(connect(address, None));
     }
     match i32::from(domain.as_raw()) {

@@ -320,6 +320,7 @@ fn filter_options(policy: &Policy, granted: Mechanisms) -> FilterOptions {
         internet: is_closed && !granted.namespaces,
         datagrams: policy.limits_sockets(),
         connect: granted.notification,
+        sends: granted.notification && granted.namespaces && policy.network() == Network::Off,
     }
 }
 

@@ -75,3 +75,28 @@ fn root_cannot_change_the_kernel_in_any_mode() {
     // The files of processes stay writable.
     assert!(opens(Some(&sandbox), "/proc/self/oom_score_adj"));
 }
+
+#[test]
+fn a_refused_datagram_is_reported_with_its_address() {
+    let folder = play::folder();
+    let root = folder.path().canonicalize().unwrap();
+    let policy = Policy { roots: vec![root.to_str().unwrap().into()], ..Policy::new(Mode::Workspace) };
+    let surroundings = CallerEnvironment { cwd: root.clone(), ..CallerEnvironment::default() };
+    let sandbox = Sandbox::prepare(&policy, &surroundings).unwrap();
+    if !sandbox.status().network.by.contains(&"namespaces") || !sandbox.status().sockets.by.contains(&"notification") {
+        println!("skipped: the system refuses namespaces or notifications");
+        return;
+    }
+    let entry = sandbox.enter().unwrap();
+    let mut command = Command::new("python3");
+    // Listing interfaces sends to a netlink address, which is no refusal.
+    let script = "import socket\nprint(len(socket.if_nameindex()))\nfor family, host in ((2, '192.0.2.1'), (10, '2001:db8::1')):\n  \
+        try: socket.socket(family, 2).sendto(b'x', (host, 53))\n  except OSError as error: print('refused')";
+    command.args(["-c", script]).current_dir(&root);
+    entry.attach(&mut command).unwrap();
+    let output = command.output().unwrap();
+    drop(command);
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "1\nrefused\nrefused\n", "{output:?}");
+    let targets: Vec<Option<String>> = entry.finish().into_iter().map(|refusal| refusal.target).collect();
+    assert_eq!(targets, [Some("192.0.2.1:53".to_string()), Some("[2001:db8::1]:53".to_string())]);
+}
