@@ -6,9 +6,11 @@ use std::path::{Path, PathBuf};
 
 use super::git::{GitFiles, files_of};
 use super::git_config::NamedPaths;
+use super::glob::Glob;
+use super::names::{Identity, LinkedFile, OtherNames};
 use super::paths::{Entry, place};
 use super::rules::Rules;
-use super::scan::{Match, Scan, walk};
+use super::scan::{Match, Scan};
 
 /// A mount that covers a path. If a path has two, the greater one is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -23,6 +25,20 @@ pub(super) enum Cover {
     HiddenDirectory,
 }
 
+/// What the last search for paths found, so that the next one reads only directories that changed.
+#[derive(Debug, Default)]
+pub(super) struct Search {
+    pub(super) scan: Scan,
+    repositories: BTreeSet<PathBuf>,
+    names: OtherNames,
+}
+
+impl Search {
+    pub(super) fn new(globs: Vec<Glob>) -> Search {
+        Search { scan: Scan::new(globs), ..Search::default() }
+    }
+}
+
 /// The paths that a sandbox covers.
 #[derive(Debug, Default, Clone)]
 pub(super) struct Layout {
@@ -33,7 +49,7 @@ pub(super) struct Layout {
     /// Denied and protected paths that are links, with the targets as written in the links.
     pub(super) links: BTreeMap<PathBuf, PathBuf>,
     /// The device and inode numbers of the files that match a glob of write-protected paths.
-    pub(super) known: HashSet<(u64, u64)>,
+    pub(super) known: HashSet<Identity>,
     /// True if a path whose content must be hidden does not exist, so that nothing can be mounted on it yet.
     pub(super) has_missing_hidden: bool,
     /// True if a hidden file has another name that was not found.
@@ -45,7 +61,8 @@ pub(super) struct Layout {
 impl Layout {
     /// Computes the layout. Walks the directories of globs; with `is_first` it also searches the roots for
     /// repositories.
-    pub(super) fn new(rules: &Rules, scan: &mut Scan, repositories: &mut BTreeSet<PathBuf>, is_first: bool) -> Layout {
+    pub(super) fn new(rules: &Rules, search: &mut Search, is_first: bool) -> Layout {
+        let Search { scan, repositories, names } = search;
         let mut layout = Layout::default();
         for path in paths(&rules.deny_read).chain(&rules.deny_exec) {
             layout.hide(path);
@@ -71,7 +88,7 @@ impl Layout {
         if rules.protects_repositories {
             layout.protect_trees(rules, repositories);
         }
-        layout.hide_other_names(rules);
+        layout.hide_other_names(rules, names);
         layout.drop_what_hidden_directories_have();
         layout
     }
@@ -175,37 +192,27 @@ impl Layout {
     }
 
     /// Covers the other names of files that have several.
-    fn hide_other_names(&mut self, rules: &Rules) {
-        let mut wanted: HashMap<(u64, u64), (Cover, u64)> = HashMap::new();
+    fn hide_other_names(&mut self, rules: &Rules, names: &mut OtherNames) {
+        let mut covers: HashMap<Identity, Cover> = HashMap::new();
+        let mut files: HashMap<Identity, LinkedFile> = HashMap::new();
         for (path, cover) in &self.covers {
-            if let (Cover::HiddenFile | Cover::ReadOnly, Ok(data)) = (*cover, path.symlink_metadata())
-                && data.is_file()
-                && data.nlink() > 1
-            {
-                wanted.insert((data.dev(), data.ino()), (*cover, data.nlink()));
+            if let (Cover::HiddenFile | Cover::ReadOnly, Some((file, facts))) = (*cover, LinkedFile::of(path)) {
+                covers.insert(file, *cover);
+                files.insert(file, facts);
             }
         }
-        if wanted.is_empty() {
+        if files.is_empty() {
             return;
         }
-        let mut names: HashMap<(u64, u64), BTreeSet<PathBuf>> = HashMap::new();
         let mut bases: BTreeSet<PathBuf> = rules.roots.iter().cloned().collect();
         bases.extend(self.covers.keys().filter_map(|path| path.parent().map(Path::to_path_buf)));
-        for base in bases {
-            walk(&base, &mut |path, inode| {
-                if wanted.keys().any(|(_, wanted)| *wanted == inode)
-                    && let Ok(data) = path.symlink_metadata()
-                    && wanted.contains_key(&(data.dev(), data.ino()))
-                {
-                    names.entry((data.dev(), data.ino())).or_default().insert(path.to_path_buf());
-                }
-            });
-        }
-        for (file, (cover, count)) in wanted {
-            let found = names.remove(&file).unwrap_or_default();
-            self.has_unknown_names |= cover == Cover::HiddenFile && (found.len() as u64) < count;
-            for path in found {
-                self.cover(path, cover);
+        let found = names.find(&bases, files.clone());
+        for (file, cover) in covers {
+            let found = found.get(&file);
+            let count = found.map_or(0, BTreeSet::len) as u64;
+            self.has_unknown_names |= cover == Cover::HiddenFile && count < files[&file].links;
+            for path in found.into_iter().flatten() {
+                self.cover(path.clone(), cover);
             }
         }
     }
@@ -233,6 +240,6 @@ fn paths(entries: &[Entry]) -> impl Iterator<Item = &PathBuf> {
 }
 
 /// Returns the device and inode numbers of a path; `None` if it does not exist.
-fn identity(path: &Path) -> Option<(u64, u64)> {
+fn identity(path: &Path) -> Option<Identity> {
     path.symlink_metadata().ok().map(|data| (data.dev(), data.ino()))
 }

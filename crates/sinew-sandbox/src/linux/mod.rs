@@ -12,6 +12,7 @@ mod judge;
 mod landlock;
 mod layout;
 mod mounts;
+mod names;
 mod namespace;
 mod notify;
 mod paths;

@@ -17,12 +17,11 @@ use super::application::Application;
 use super::entry::Entry;
 use super::filter::{Architecture, FilterOptions, generate};
 use super::landlock::{Abi, Ruleset};
-use super::layout::Layout;
+use super::layout::{Layout, Search};
 use super::mounts;
 use super::namespace::{NamespaceSet, Namespaces, StepError, try_in_child};
 use super::notify::Connections;
 use super::rules::Rules;
-use super::scan::Scan;
 use super::strength::{Mechanisms, status};
 use super::take_back::{HoldingFolder, take_back};
 use crate::{CallerEnvironment, Enforcement, Mode, Network, Policy, Refusal, Status};
@@ -125,8 +124,7 @@ pub(super) struct PreparedSandbox {
 
 #[derive(Debug)]
 struct State {
-    scan: Scan,
-    repositories: BTreeSet<PathBuf>,
+    search: Search,
     layout: Layout,
     /// The paths whose covers were mounted.
     mounted: BTreeSet<PathBuf>,
@@ -138,7 +136,7 @@ struct State {
 impl State {
     /// Moves away protected paths that are new since the layout was computed. Returns one refusal for each.
     fn take_back(&mut self, rules: &Rules) -> Vec<Refusal> {
-        let new_matches = self.layout.new_matches(rules, &mut self.scan);
+        let new_matches = self.layout.new_matches(rules, &mut self.search.scan);
         take_back(&self.layout, &new_matches, &mut self.holding)
     }
 }
@@ -150,9 +148,8 @@ impl PreparedSandbox {
         architecture: Architecture,
     ) -> Result<(PreparedSandbox, Status)> {
         let rules = Rules::new(policy, surroundings)?;
-        let mut scan = Scan::new(rules.globs().cloned().collect());
-        let mut repositories = BTreeSet::new();
-        let layout = Layout::new(&rules, &mut scan, &mut repositories, true);
+        let mut search = Search::new(rules.globs().cloned().collect());
+        let layout = Layout::new(&rules, &mut search, true);
         let temp = surroundings.temp.clone().unwrap_or_else(|| "/tmp".into());
         let is_limited = policy.mode != Mode::Rules;
         let has_covers = !(rules.deny_read.is_empty()
@@ -206,8 +203,7 @@ impl PreparedSandbox {
         }
         let status = status(policy, &rules, &layout, granted);
         let state = State {
-            scan,
-            repositories,
+            search,
             mounted: layout.covers.keys().cloned().collect(),
             layout,
             running: 0,
@@ -247,8 +243,7 @@ impl PreparedSandbox {
 
     /// Returns the paths that the rules cover in the current file system.
     pub(super) fn layout(&self) -> Layout {
-        let State { scan, repositories, .. } = &mut *self.state.lock();
-        Layout::new(&self.rules, scan, repositories, false)
+        Layout::new(&self.rules, &mut self.state.lock().search, false)
     }
 
     /// Covers paths that changed.
@@ -257,8 +252,8 @@ impl PreparedSandbox {
     }
 
     fn cover(&self, state: &mut State) -> Result<()> {
-        let State { scan, repositories, layout, mounted, .. } = state;
-        *layout = Layout::new(&self.rules, scan, repositories, false);
+        let State { search, layout, mounted, .. } = state;
+        *layout = Layout::new(&self.rules, search, false);
         let Some(namespaces) = &self.namespaces else { return Ok(()) };
         let is_open = |path: &Path| !(mounted.contains(path) && namespaces.is_covered(path) != Some(false));
         let open: BTreeSet<PathBuf> = layout.covers.keys().filter(|path| is_open(path)).cloned().collect();

@@ -25,10 +25,10 @@ pub(super) enum Match {
     Repository,
 }
 
-/// Identifies a state of a directory. Programs can set the modification time to an older one, but not the change time.
+/// Identifies a state of a directory or a file. Programs can set the modification time to an older one, but not the change time.
 /// The modification time is for file systems that keep no change time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Stamp {
+pub(super) struct Stamp {
     modified: (i64, i64),
     changed: (i64, i64),
     inode: u64,
@@ -36,7 +36,7 @@ struct Stamp {
 }
 
 impl Stamp {
-    fn of(data: &Metadata) -> Stamp {
+    pub(super) fn of(data: &Metadata) -> Stamp {
         Stamp {
             modified: (data.mtime(), data.mtime_nsec()),
             changed: (data.ctime(), data.ctime_nsec()),
@@ -46,7 +46,7 @@ impl Stamp {
     }
 
     /// Returns true if a change from now on gets another stamp.
-    fn is_stable(&self) -> bool {
+    pub(super) fn is_stable(&self) -> bool {
         let (seconds, nanoseconds) = self.modified.max(self.changed);
         let since_epoch = Duration::new(u64::try_from(seconds).unwrap_or(0), u32::try_from(nanoseconds).unwrap_or(0));
         SystemTime::now().duration_since(UNIX_EPOCH + since_epoch).is_ok_and(|age| age > UNSTABLE)
