@@ -70,6 +70,8 @@ impl Promise {
 pub struct PromiseStatus {
     /// How strongly it is enforced.
     pub held: Enforcement,
+    /// False if the policy leaves it open, so that nothing needs to be enforced.
+    pub is_promised: bool,
     /// The mechanisms of the kernel that enforce it: `namespaces`, `landlock`, `seccomp`, `notification`,
     /// `capabilities`.
     pub by: Vec<&'static str>,
@@ -86,7 +88,13 @@ impl PromiseStatus {
             (false, true) => Enforcement::Enforced,
             (false, false) => Enforcement::Partial,
         };
-        PromiseStatus { held, by, missing }
+        PromiseStatus { held, is_promised: true, by, missing }
+    }
+
+    /// Creates the status of a promise that the policy does not make, for this reason.
+    #[must_use]
+    pub fn open(reason: &'static str) -> PromiseStatus {
+        PromiseStatus { is_promised: false, ..PromiseStatus::new(Vec::new(), vec![reason]) }
     }
 }
 
@@ -108,6 +116,16 @@ pub struct Status {
 }
 
 impl Status {
+    /// Returns the promises that the policy makes and nothing enforces, with the reasons. A caller should warn of them,
+    /// because programs are not limited as the policy says.
+    #[must_use]
+    pub fn unenforced(&self) -> Vec<(Promise, String)> {
+        let is_unenforced = |status: &PromiseStatus| status.is_promised && status.held == Enforcement::Advisory;
+        let of = |promise| (promise, self.of(promise));
+        let statuses = Promise::ALL.into_iter().map(of).filter(|(_, status)| is_unenforced(status));
+        statuses.map(|(promise, status)| (promise, status.missing.join("; "))).collect()
+    }
+
     /// Returns the enforcement of a promise.
     #[must_use]
     pub fn of(&self, promise: Promise) -> &PromiseStatus {

@@ -33,10 +33,6 @@ pub(super) fn status(policy: &Policy, rules: &Rules, layout: &Layout, granted: M
     }
 }
 
-fn open(reason: &'static str) -> PromiseStatus {
-    PromiseStatus::new(Vec::new(), vec![reason])
-}
-
 fn has_globs(entries: &[Entry]) -> bool {
     entries.iter().any(|entry| matches!(entry, Entry::Glob(_)))
 }
@@ -48,7 +44,7 @@ fn has_landlock(granted: Mechanisms) -> bool {
 fn write(policy: &Policy, rules: &Rules, layout: &Layout, granted: Mechanisms) -> PromiseStatus {
     let is_rules = policy.mode == Mode::Rules;
     if is_rules && policy.deny_write.is_empty() {
-        return open("the policy leaves all paths writable");
+        return PromiseStatus::open("the policy leaves all paths writable");
     }
     let (mut by, mut missing) = (Vec::new(), Vec::new());
     if granted.namespaces {
@@ -79,10 +75,10 @@ fn write(policy: &Policy, rules: &Rules, layout: &Layout, granted: Mechanisms) -
 
 fn read(rules: &Rules, layout: &Layout, granted: Mechanisms) -> PromiseStatus {
     if rules.deny_read.is_empty() && rules.deny_exec.is_empty() {
-        return open("the policy denies reading no path");
+        return PromiseStatus::open("the policy denies reading no path");
     }
     if !granted.namespaces {
-        return open(NO_MASKS);
+        return PromiseStatus::new(Vec::new(), vec![NO_MASKS]);
     }
     let has_masks = layout.covers.values().any(|cover| matches!(cover, Cover::HiddenFile | Cover::HiddenDirectory));
     let mut missing = Vec::new();
@@ -95,7 +91,7 @@ fn read(rules: &Rules, layout: &Layout, granted: Mechanisms) -> PromiseStatus {
 
 fn network(policy: &Policy, granted: Mechanisms) -> PromiseStatus {
     match (policy.network(), granted.namespaces) {
-        (Network::On, _) => open("the policy leaves the network open"),
+        (Network::On, _) => PromiseStatus::open("the policy leaves the network open"),
         (_, true) => PromiseStatus::new(vec!["namespaces", "seccomp"], Vec::new()),
         (Network::Off, false) => PromiseStatus::new(vec!["seccomp"], Vec::new()),
         (Network::Loopback, false) => PromiseStatus::new(
@@ -107,17 +103,20 @@ fn network(policy: &Policy, granted: Mechanisms) -> PromiseStatus {
 
 fn sockets(policy: &Policy, granted: Mechanisms) -> PromiseStatus {
     if !policy.limits_sockets() {
-        return open("the policy leaves Unix sockets open");
+        return PromiseStatus::open("the policy leaves Unix sockets open");
     }
     match granted.notification {
         true => PromiseStatus::new(vec!["notification", "seccomp"], Vec::new()),
-        false => open("the system refuses notifications, so programs can connect to any socket"),
+        false => PromiseStatus::new(
+            Vec::new(),
+            vec!["the system refuses notifications, so programs can connect to any socket"],
+        ),
     }
 }
 
 fn signals(policy: &Policy, granted: Mechanisms) -> PromiseStatus {
     if policy.mode == Mode::Rules {
-        return open("the policy leaves signals open");
+        return PromiseStatus::open("the policy leaves signals open");
     }
     let mut by = vec!["seccomp"];
     let mut missing = Vec::new();
@@ -133,13 +132,13 @@ fn signals(policy: &Policy, granted: Mechanisms) -> PromiseStatus {
 
 fn protect(rules: &Rules, layout: &Layout, granted: Mechanisms) -> PromiseStatus {
     if !rules.protects_repositories && rules.protected.is_empty() {
-        return open("the policy protects no path");
+        return PromiseStatus::open("the policy protects no path");
     }
     if rules.mode == Mode::ReadOnly && granted.namespaces {
         return PromiseStatus::new(vec!["namespaces"], Vec::new());
     }
     if !granted.namespaces {
-        return open(NO_MASKS);
+        return PromiseStatus::new(Vec::new(), vec![NO_MASKS]);
     }
     let mut missing = vec![LOST];
     missing.extend((has_globs(&rules.protected) || !layout.missing.is_empty()).then_some(TAKEN_BACK));

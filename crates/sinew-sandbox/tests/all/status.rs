@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 
 use crate::play;
 use sinew_base::ErrorCode;
-use sinew_sandbox::{CallerEnvironment, Enforcement, Mode, Policy, Promise, Sandbox};
+use sinew_sandbox::{CallerEnvironment, Enforcement, Mode, Policy, Promise, PromiseStatus, Sandbox, Status};
 
 fn prepare(root: &Path, deny_read: &str, required: &[Promise]) -> sinew_base::Result<Sandbox> {
     let policy = Policy {
@@ -74,6 +74,22 @@ fn root_cannot_change_the_kernel_in_any_mode() {
     println!("{outside} of {} can be opened outside", KERNEL_SETTINGS.len());
     // The files of processes stay writable.
     assert!(opens(Some(&sandbox), "/proc/self/oom_score_adj"));
+}
+
+#[test]
+fn names_the_promises_that_nothing_enforces() {
+    let open = PromiseStatus::open("left open");
+    let lost = PromiseStatus::new(Vec::new(), vec!["one", "two"]);
+    let held = PromiseStatus::new(vec!["seccomp"], Vec::new());
+    let status = Status {
+        write: open.clone(),
+        read: lost,
+        network: held.clone(),
+        sockets: held,
+        signals: open.clone(),
+        protect: open,
+    };
+    assert_eq!(status.unenforced(), [(Promise::Read, "one; two".to_string())]);
 }
 
 #[test]
