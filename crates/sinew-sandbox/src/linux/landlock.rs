@@ -2,18 +2,23 @@
 
 use std::ffi::CStr;
 use std::io;
-use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
 use rustix::fs::{Mode, OFlags};
 
 /// The rights of files in the kernel's interface.
+const EXECUTE: u64 = 1;
 const WRITE_FILE: u64 = 1 << 1;
+const READ_FILE: u64 = 1 << 2;
 const TRUNCATE: u64 = 1 << 14;
 const IOCTL_DEV: u64 = 1 << 15;
 /// All rights to change something: writing, removing and creating entries, linking between directories, truncating, and
 /// controlling devices.
 const CHANGES: u64 = WRITE_FILE | 0b1_1111_1111_0000 | REFER | TRUNCATE | IOCTL_DEV;
 const REFER: u64 = 1 << 13;
+/// The rights to use the content of a file. Directories can always be listed, because a right to list one includes the
+/// directories below it.
+const READS: u64 = EXECUTE | READ_FILE;
 /// The rights that a rule for a file can have.
 const FILE_RIGHTS: u64 = WRITE_FILE | TRUNCATE | IOCTL_DEV;
 
@@ -69,14 +74,14 @@ struct PathRule {
 }
 
 impl Ruleset {
-    /// Creates rules that refuse every change of files; from version 6 on, also signals and abstract sockets to the
-    /// outside.
+    /// Creates rules that refuse every change of files, and with `limits_reads` reading and executing them; from version 6
+    /// on, also signals and abstract sockets to the outside.
     ///
     /// # Errors
     /// Returns an error if the kernel refuses.
-    pub(super) fn new(abi: Abi) -> io::Result<Ruleset> {
+    pub(super) fn new(abi: Abi, limits_reads: bool) -> io::Result<Ruleset> {
         let attributes = RulesetAttributes {
-            files: abi.changes(),
+            files: abi.changes() | if limits_reads { READS } else { 0 },
             network: 0,
             scopes: if abi.scopes_signals() { SCOPE_SIGNALS | SCOPE_ABSTRACT_SOCKETS } else { 0 },
         };
@@ -102,6 +107,27 @@ impl Ruleset {
         let target = rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
         let is_directory = rustix::fs::FileType::from_raw_mode(rustix::fs::fstat(&target)?.st_mode).is_dir();
         let allowed = if is_directory { self.changes } else { self.changes & FILE_RIGHTS };
+        self.add(target.as_fd(), allowed)
+    }
+
+    /// Allows reading and executing a path and everything below it. A link is not followed. The rules must limit reads.
+    ///
+    /// # Errors
+    /// Returns an error if the path does not exist, or if the kernel refuses.
+    pub(super) fn allow_reading(&self, path: &CStr) -> rustix::io::Result<()> {
+        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        self.add(rustix::fs::open(path, flags, Mode::empty())?.as_fd(), READS)
+    }
+
+    /// Returns another handle to the same rules. Rules that are added later also limit programs that start later.
+    ///
+    /// # Errors
+    /// Returns an error if the process has too many descriptors.
+    pub(super) fn try_clone(&self) -> io::Result<Ruleset> {
+        Ok(Ruleset { fd: self.fd.try_clone()?, changes: self.changes })
+    }
+
+    fn add(&self, target: BorrowedFd<'_>, allowed: u64) -> rustix::io::Result<()> {
         let rule = PathRule { allowed, parent: target.as_raw_fd() };
         // SAFETY: the structure has the layout of the kernel's interface and lives during the call.
         let result = unsafe { libc::syscall(libc::SYS_landlock_add_rule, self.fd.as_raw_fd(), 1, &raw const rule, 0) };

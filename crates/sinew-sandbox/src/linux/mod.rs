@@ -16,6 +16,7 @@ mod names;
 mod namespace;
 mod notify;
 mod paths;
+mod readable;
 mod rules;
 mod sandbox;
 mod scan;

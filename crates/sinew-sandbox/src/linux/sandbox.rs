@@ -21,6 +21,7 @@ use super::layout::{Layout, Search};
 use super::mounts;
 use super::namespace::{NamespaceSet, Namespaces, StepError, try_in_child};
 use super::notify::Connections;
+use super::readable::{Readable, closable};
 use super::rules::Rules;
 use super::strength::{Mechanisms, status};
 use super::take_back::{HoldingFolder, take_back};
@@ -126,6 +127,8 @@ pub(super) struct PreparedSandbox {
 struct State {
     search: Search,
     layout: Layout,
+    /// The files that programs can read, if Landlock alone limits reading.
+    readable: Option<Readable>,
     /// The paths whose covers were mounted.
     mounted: BTreeSet<PathBuf>,
     /// The number of running commands.
@@ -159,7 +162,7 @@ impl PreparedSandbox {
             || rules.protects_repositories;
         let abi = if is_limited { Abi::of_kernel() } else { Abi(0) };
         let landlock = |cause: io::Error| Error::io("Sandbox.create: failed to make Landlock rules", &cause);
-        let ruleset = if abi.0 > 0 { Some(Ruleset::new(abi).map_err(landlock)?) } else { None };
+        let mut ruleset = if abi.0 > 0 { Some(Ruleset::new(abi, false).map_err(landlock)?) } else { None };
         let wants_namespaces = is_limited || has_covers || policy.network() != Network::On;
         let (namespaces, refused) = match wants_namespaces {
             true => match make_namespaces(policy, &rules, &layout, ruleset.as_ref(), &temp) {
@@ -168,17 +171,18 @@ impl PreparedSandbox {
             },
             false => (None, None),
         };
-        if let (None, Some(ruleset)) = (&namespaces, &ruleset) {
-            for path in mounts::allowed(&rules) {
-                match ruleset.allow(&path) {
-                    Ok(()) | Err(rustix::io::Errno::NOENT) => {}
-                    Err(errno) => return Err(landlock(errno.into())),
-                }
-            }
+        let mut readable = None;
+        if namespaces.is_none() && ruleset.is_some() {
+            let (alone, files) = landlock_alone(abi, &rules, &layout).map_err(landlock)?;
+            (ruleset, readable) = (Some(alone), files);
         }
         let is_needed = wants_namespaces || policy.limits_sockets();
-        let mut granted =
-            Mechanisms { namespaces: namespaces.is_some(), landlock: abi, notification: policy.limits_sockets() };
+        let mut granted = Mechanisms {
+            namespaces: namespaces.is_some(),
+            landlock: abi,
+            limits_reads: readable.is_some(),
+            notification: policy.limits_sockets(),
+        };
         let mut application = application(policy, &rules, surroundings, architecture, granted)?;
         if is_needed {
             let copy = |fd: &OwnedFd| fd.try_clone();
@@ -206,6 +210,7 @@ impl PreparedSandbox {
             search,
             mounted: layout.covers.keys().cloned().collect(),
             layout,
+            readable,
             running: 0,
             holding: HoldingFolder::new(temp.clone()),
         };
@@ -252,8 +257,11 @@ impl PreparedSandbox {
     }
 
     fn cover(&self, state: &mut State) -> Result<()> {
-        let State { search, layout, mounted, .. } = state;
+        let State { search, layout, readable, mounted, .. } = state;
         *layout = Layout::new(&self.rules, search, false);
+        if let Some(readable) = readable {
+            readable.refresh(&closable(&self.rules, layout));
+        }
         let Some(namespaces) = &self.namespaces else { return Ok(()) };
         let is_open = |path: &Path| !(mounted.contains(path) && namespaces.is_covered(path) != Some(false));
         let open: BTreeSet<PathBuf> = layout.covers.keys().filter(|path| is_open(path)).cloned().collect();
@@ -303,6 +311,21 @@ fn make_namespaces(
             Some(step) => format!("the system refuses mounts: {step:?}: {cause}"),
             None => format!("the system refuses namespaces: {cause}"),
         })
+}
+
+/// Creates the Landlock rules of a system that refuses namespaces, and the files that programs can read, if a denied path
+/// can be closed.
+fn landlock_alone(abi: Abi, rules: &Rules, layout: &Layout) -> io::Result<(Ruleset, Option<Readable>)> {
+    let denied = closable(rules, layout);
+    let ruleset = Ruleset::new(abi, !denied.is_empty())?;
+    for path in mounts::allowed(rules) {
+        match ruleset.allow(&path) {
+            Ok(()) | Err(rustix::io::Errno::NOENT) => {}
+            Err(errno) => return Err(errno.into()),
+        }
+    }
+    let readable = if denied.is_empty() { None } else { Some(Readable::new(ruleset.try_clone()?, rules, &denied)) };
+    Ok((ruleset, readable))
 }
 
 fn filter_options(policy: &Policy, granted: Mechanisms) -> FilterOptions {

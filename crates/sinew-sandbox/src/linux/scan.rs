@@ -147,7 +147,8 @@ fn directory_data(path: &Path) -> Option<Metadata> {
     path.symlink_metadata().ok().filter(Metadata::is_dir)
 }
 
-fn entries(path: &Path) -> impl Iterator<Item = DirEntry> {
+/// Returns the entries of a directory; none if it cannot be read.
+pub(super) fn entries(path: &Path) -> impl Iterator<Item = DirEntry> + use<> {
     std::fs::read_dir(path).into_iter().flatten().filter_map(Result::ok)
 }
 

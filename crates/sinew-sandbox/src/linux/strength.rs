@@ -3,6 +3,7 @@
 use super::landlock::Abi;
 use super::layout::{Cover, Layout};
 use super::paths::Entry;
+use super::readable::has_open_paths;
 use super::rules::Rules;
 use crate::{Mode, Network, Policy, PromiseStatus, Status};
 
@@ -11,6 +12,8 @@ use crate::{Mode, Network, Policy, PromiseStatus, Status};
 pub(super) struct Mechanisms {
     pub(super) namespaces: bool,
     pub(super) landlock: Abi,
+    /// True if Landlock limits reading, because the system refuses namespaces.
+    pub(super) limits_reads: bool,
     /// True if a supervisor can answer `connect`.
     pub(super) notification: bool,
 }
@@ -18,6 +21,9 @@ pub(super) struct Mechanisms {
 const LOST: &str = "a mask is lost when its file is replaced during a command";
 const STARTS_TO_MATCH: &str = "a file that starts to match a glob during a command is covered from the next command on";
 const MISSING: &str = "a denied path that is created during a command is covered from the next command on";
+const UNKNOWN_NAMES: &str = "a denied file has another name that was not found";
+const OPEN_IN_WRITABLE: &str =
+    "the system refuses namespaces, so a denied path in a directory that programs can write can be read";
 const TAKEN_BACK: &str = "created paths are taken back";
 const NO_MASKS: &str = "the system refuses namespaces, so no denied path is covered";
 
@@ -77,15 +83,22 @@ fn read(rules: &Rules, layout: &Layout, granted: Mechanisms) -> PromiseStatus {
     if rules.deny_read.is_empty() && rules.deny_exec.is_empty() {
         return PromiseStatus::open("the policy denies reading no path");
     }
-    if !granted.namespaces {
+    if !granted.namespaces && !granted.limits_reads {
         return PromiseStatus::new(Vec::new(), vec![NO_MASKS]);
+    }
+    if !granted.namespaces {
+        let mut missing = vec!["a file that is moved to a denied path can be read"];
+        missing.extend(has_open_paths(rules, layout).then_some(OPEN_IN_WRITABLE));
+        missing.extend(has_globs(&rules.deny_read).then_some("a file that starts to match a glob can be read"));
+        missing.extend(layout.has_unknown_names.then_some(UNKNOWN_NAMES));
+        return PromiseStatus::new(vec!["landlock"], missing);
     }
     let has_masks = layout.covers.values().any(|cover| matches!(cover, Cover::HiddenFile | Cover::HiddenDirectory));
     let mut missing = Vec::new();
     missing.extend(has_masks.then_some(LOST));
     missing.extend(has_globs(&rules.deny_read).then_some(STARTS_TO_MATCH));
     missing.extend(layout.has_missing_hidden.then_some(MISSING));
-    missing.extend(layout.has_unknown_names.then_some("a denied file has another name that was not found"));
+    missing.extend(layout.has_unknown_names.then_some(UNKNOWN_NAMES));
     PromiseStatus::new(vec!["namespaces"], missing)
 }
 
