@@ -12,6 +12,10 @@ use crate::failure::Failure;
 use crate::settings::{SandboxMode, SandboxNetwork};
 use crate::startup::Startup;
 
+/// Those of [`OWN_FILES`] that start programs or configure security. With `rules`, programs can read them, because a rule
+/// may allow it, and cannot create them. Sinew itself creates the others while commands run.
+const GUARDS: [&str; 3] = ["settings.json", "hooks.json", "mcp.json"];
+
 /// The sandboxes of a program's sessions.
 #[derive(Debug, Clone)]
 pub(crate) struct Limits {
@@ -146,12 +150,16 @@ fn unenforced(status: &Status, policy: &Policy, promise: Promise) -> Option<Stri
 fn policy(startup: &Startup, denied: &DeniedFiles, surroundings: &CallerEnvironment, mode: Mode) -> Policy {
     let Startup { paths, settings, .. } = startup;
     let settings = &settings.sandbox;
-    let own: Vec<String> = [&paths.agent, &paths.home]
-        .iter()
-        .flat_map(|folder| OWN_FILES.iter().map(move |name| folder.join(name).to_string_lossy().into_owned()))
-        .collect();
+    let own = |names: &[&str]| -> Vec<String> {
+        [&paths.agent, &paths.home]
+            .iter()
+            .flat_map(|folder| names.iter().map(move |name| folder.join(name).to_string_lossy().into_owned()))
+            .collect()
+    };
+    let is_hidden = |name: &&str| mode != Mode::Rules || !GUARDS.contains(name);
+    let hidden: Vec<&str> = OWN_FILES.into_iter().filter(is_hidden).collect();
     let mut policy = Policy::new(mode);
-    policy.deny_read = [&denied.read[..], &settings.deny_read, &own].concat();
+    policy.deny_read = [&denied.read[..], &settings.deny_read, &own(&hidden)].concat();
     policy.deny_write = [&denied.write[..], &settings.deny_write].concat();
     policy.deny_exec.clone_from(&settings.deny_exec);
     policy.network = settings.network.map(|network| match network {
@@ -161,7 +169,7 @@ fn policy(startup: &Startup, denied: &DeniedFiles, surroundings: &CallerEnvironm
     });
     let root = || work_tree(&paths.cwd, surroundings.home.as_deref());
     match mode {
-        Mode::Rules => policy.deny_write.extend(own),
+        Mode::Rules => policy.deny_write.extend(own(&GUARDS)),
         Mode::Workspace => {
             policy.write.clone_from(&settings.write);
             policy.roots = vec![root().to_string_lossy().into_owned()];
