@@ -106,7 +106,16 @@ impl Limits {
     /// off.
     pub(crate) fn check(&self, startup: &Startup, warnings: &mut Vec<String>) -> Result<(), Failure> {
         let settings = &startup.settings.sandbox;
-        let Some(confinement) = self.of_session(None).filter(|_| settings.mode.is_some()) else { return Ok(()) };
+        let Some(confinement) = self.of_session(None) else { return Ok(()) };
+        if settings.mode.is_none() {
+            // Nobody asked for the sandbox of the rules, so the session begins without it.
+            warnings.extend(match confinement.sandbox() {
+                Ok(sandbox) => unenforced(sandbox.status(), confinement.policy(), Promise::Read)
+                    .map(|reason| format!("commands can read files that rules deny: {reason}")),
+                Err(error) => Some(format!("the sandbox of the rules is off: {}", error.message())),
+            });
+            return Ok(());
+        }
         let mode = confinement.mode_name();
         let sandbox = confinement.sandbox().map_err(|error| {
             let reason = error.message().trim_start_matches("Sandbox.create: ").to_string();

@@ -4,11 +4,13 @@
 //! Tools with a path argument are checked before the call, and again for the file that they opened. A `bash` line is
 //! checked by its words; a path that a program builds by itself is not detected.
 
+use sinew::sandbox::OWN_FILES as GUARDS;
 use std::fs::Metadata;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use parking_lot::RwLock;
+use sinew::sandbox::OWN_FILES as GUARDS;
 use sinew_llm::message::ToolCall;
 use sinew_tools::{PathCheck, semantics};
 
@@ -20,20 +22,6 @@ use super::rules::{Rule, Rules, SessionView, Subject};
 /// Texts for the model in the user's folder, which tools may read and write.
 const TEXTS: [&str; 9] =
     ["AGENTS.md", "CLAUDE.md", "SYSTEM.md", "APPEND_SYSTEM.md", "skills", "commands", "prompts", "rules", "agents"];
-/// Files in the user's folder that contain keys or protections. They are also recognized in other folders and under
-/// other names.
-const GUARDS: [&str; 10] = [
-    "auth.json",
-    "mcp-auth.json",
-    "settings.json",
-    "hooks.json",
-    "mcp.json",
-    "models.json",
-    "secrets.json",
-    "secrets.key",
-    "trust.json",
-    ".env",
-];
 /// Characters that end a word of a command line, regardless of their meaning there.
 const BETWEEN: &str = ";|&()<>=,:`{}[]";
 
