@@ -27,6 +27,7 @@ use crate::scan::{ScanOptions, Scope, scan};
 use crate::stage::RestoreStage;
 use crate::state::State;
 use crate::store::{Store, now_ms};
+use crate::stretches::{self, Alive, Event, Stretches};
 
 /// Records the state of a directory, compares states and restores them, regardless of who changed the directory.
 ///
@@ -36,7 +37,7 @@ use crate::store::{Store, now_ms};
 pub struct Checkpoints {
     root: PathBuf,
     directory: Directory,
-    store: Result<Store, String>,
+    pub(crate) store: Result<Store, String>,
     limits: Limits,
     max_entries: usize,
     skip: Vec<(u64, u64)>,
@@ -53,6 +54,8 @@ struct Memory {
     latest: Option<LatestCheckpoint>,
     /// Checkpoints that could not be written. They can be compared, and restored as far as their contents are stored.
     unsaved: Vec<(Head, Arc<State>)>,
+    /// Tells other processes that this one is running, once a session started its work.
+    alive: Option<Alive>,
 }
 
 /// The newest checkpoint, with the timestamps of the latest scan.
@@ -117,6 +120,7 @@ impl Checkpoints {
             .map_err(|cause| Error::io("checkpoints: failed to clean up after a restore", &cause))?;
         // Remaining files are harmless, and the next call tries again.
         let _ = store.remove_temporary();
+        let _ = stretches::remove_dead(store);
         Ok(())
     }
 
@@ -155,7 +159,7 @@ impl Checkpoints {
     }
 
     /// Returns the state of a checkpoint.
-    fn state(&self, id: &str) -> Result<Arc<State>> {
+    pub(crate) fn state(&self, id: &str) -> Result<Arc<State>> {
         {
             let memory = self.memory.lock();
             let unsaved = memory.unsaved.iter().find(|(head, _)| head.id == id);
@@ -223,7 +227,12 @@ impl Checkpoints {
             ..Head::default()
         };
         let changed = options.changed.as_ref().map(|paths| paths.iter().cloned().collect());
-        let (latest, problem) = self.take_locked(head, changed.as_ref(), false, cancel)?;
+        let event = match (options.kind, options.session.as_deref()) {
+            (CheckpointKind::Start, Some(session)) => Event::Start(session),
+            (CheckpointKind::End, session) => Event::End(session),
+            _ => Event::None,
+        };
+        let (latest, problem) = self.take_with(head, changed.as_ref(), event, cancel)?;
         Ok(self.checkpoint(&latest.head, Some((&latest.state, problem)), options))
     }
 
@@ -240,6 +249,41 @@ impl Checkpoints {
             label: options.label.clone(),
             session: options.session.clone(),
             coverage,
+        }
+    }
+
+    /// Creates a checkpoint under the lock, and records the event of a session. Returns it, and why something could not
+    /// be written.
+    fn take_with(
+        &self,
+        head: Head,
+        changed: Option<&HashSet<Vec<u8>>>,
+        event: Event<'_>,
+        cancel: &CancelToken,
+    ) -> Result<(LatestCheckpoint, Option<String>)> {
+        let Ok(store) = &self.store else { return self.take_locked(head, changed, false, cancel) };
+        let mut stretches = Stretches::read(store);
+        let owner = match event {
+            Event::Start(_) | Event::Claim(..) => self.owner(store),
+            _ => Ok(self.memory.lock().alive.as_ref().map_or_else(String::new, |alive| alive.owner.clone())),
+        };
+        let name = owner.as_deref().unwrap_or_default();
+        let newest = store.names().ok().and_then(|mut names| names.pop()).unwrap_or_default();
+        let always = stretches.needs_own_id(event, name, &newest);
+        let (latest, problem) = self.take_locked(head, changed, always, cancel)?;
+        stretches.record(event, name, &latest.head.id, |owner| stretches::is_alive(store, owner));
+        let written = stretches.write(store).map_err(|cause| store_problem(&cause));
+        // A session that others cannot see is reported, because they may undo its changes.
+        let unseen = owner.err().map(|error| error.message().to_string());
+        Ok((latest, problem.or(written.err()).or(unseen)))
+    }
+
+    /// Returns the name by which other processes see that this one is running.
+    fn owner(&self, store: &Store) -> Result<String> {
+        let mut memory = self.memory.lock();
+        match memory.alive.as_ref().filter(|alive| alive.is_in(store)) {
+            Some(alive) => Ok(alive.owner.clone()),
+            None => Ok(memory.alive.insert(Alive::new(store)?).owner.clone()),
         }
     }
 
@@ -343,10 +387,10 @@ impl Checkpoints {
     pub fn note(&self, paths: &[Vec<u8>], session: Option<&str>, cancel: &CancelToken) -> Result<Checkpoint> {
         let _lock = self.lock(cancel)?;
         let changed = paths.iter().map(|path| crate::row::parent_of(path).to_vec()).collect();
-        let claims = paths.iter().map(|path| path.as_slice().into()).collect();
         let session = session.map(str::to_string);
-        let head = Head { kind: CheckpointKind::Note, session: session.clone(), claims, ..Head::default() };
-        let (latest, problem) = self.take_locked(head, Some(&changed), false, cancel)?;
+        let head = Head { kind: CheckpointKind::Note, session: session.clone(), ..Head::default() };
+        let event = session.as_deref().map_or(Event::None, |session| Event::Claim(session, paths));
+        let (latest, problem) = self.take_with(head, Some(&changed), event, cancel)?;
         let options = TakeOptions { kind: CheckpointKind::Note, session, ..TakeOptions::default() };
         Ok(self.checkpoint(&latest.head, Some((&latest.state, problem)), &options))
     }
@@ -410,44 +454,6 @@ impl Checkpoints {
             }
         }
         Ok(Changes { entries, is_truncated, coverage })
-    }
-
-    /// Returns the spans of a restore: those in the options, starting at the checkpoint, or one with all changes since
-    /// then.
-    fn spans(&self, id: &str, options: &RestoreOptions, now: &Arc<State>) -> Result<Vec<Span>> {
-        let named = match &options.spans {
-            Some(spans) => Some(spans.clone()),
-            None => self.span_of_redo(id)?.map(|span| vec![span]),
-        };
-        let Some(mut named) = named else {
-            return Ok(vec![Span { start: self.state(id)?, end: Arc::clone(now) }]);
-        };
-        named.sort();
-        let mut joined: Vec<(String, String)> = Vec::new();
-        for (start, end) in named {
-            if end < start {
-                return Err(Error::invalid(format!("restore: the span [{start:?}, {end:?}] ends before it starts")));
-            }
-            let start = start.max(id.to_string());
-            match joined.last_mut() {
-                _ if end <= start => {}
-                Some(last) if start <= last.1 => last.1 = end.max(last.1.clone()),
-                _ => joined.push((start, end)),
-            }
-        }
-        joined.iter().map(|(start, end)| Ok(Span { start: self.state(start)?, end: self.state(end)? })).collect()
-    }
-
-    /// Returns the span of the restore that a redo checkpoint belongs to.
-    fn span_of_redo(&self, id: &str) -> Result<Option<(String, String)>> {
-        let Ok(store) = &self.store else { return Ok(None) };
-        if store.head(id)?.kind != CheckpointKind::Redo {
-            return Ok(None);
-        }
-        let names = store.names().map_err(|cause| Error::io("checkpoints: failed to read the store", &cause))?;
-        let later = names.iter().filter(|name| name.as_str() > id).filter_map(|name| store.head(name).ok());
-        let end = later.filter(|head| head.redo.as_deref() == Some(id)).map(|head| head.id).next();
-        Ok(end.map(|end| (id.to_string(), end)))
     }
 
     fn steps(&self, spans: &[Span], now: &State, options: &RestoreOptions) -> (Steps, Plan) {

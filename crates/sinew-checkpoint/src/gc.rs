@@ -67,6 +67,7 @@ pub(crate) fn collect(store: &Store, git: &GitObjects, limits: &Limits, cancel: 
         fault::point();
     }
     sweep(store, git, cancel)?;
+    crate::stretches::prune(store).map_err(|cause| failed(&cause))?;
     let mut freed = before.saturating_sub(size_of(&store.folder));
     freed += remove_other_stores(store, limits.total).map_err(|cause| failed(&cause))?;
     let removed = items.into_iter().map(|item| item.head.id).filter(|id| removed.contains(id)).collect();

@@ -51,11 +51,15 @@ mod row;
 #[cfg(unix)]
 mod scan;
 #[cfg(unix)]
+mod spans;
+#[cfg(unix)]
 mod stage;
 #[cfg(unix)]
 mod state;
 #[cfg(unix)]
 mod store;
+#[cfg(unix)]
+mod stretches;
 #[cfg(not(unix))]
 mod unsupported;
 

@@ -24,8 +24,6 @@ pub(crate) struct Head {
     pub(crate) base: Option<String>,
     /// The redo checkpoint of the same restore, for [`CheckpointKind::Restored`].
     pub(crate) redo: Option<String>,
-    /// The paths that the caller is about to write.
-    pub(crate) claims: Vec<Box<[u8]>>,
 }
 
 fn optional(writer: &mut Writer, text: Option<&String>) {
@@ -53,8 +51,8 @@ pub(crate) fn encode(head: &Head, delta: &Delta) -> Vec<u8> {
     for text in [&head.label, &head.session, &head.base, &head.redo] {
         optional(&mut writer, text.as_ref());
     }
-    writer.number(head.claims.len() as u64);
-    head.claims.iter().for_each(|path| writer.block(path));
+    // A list of paths, which readers skip.
+    writer.number(0);
     writer.number(delta.len() as u64);
     // Adjacent paths share a prefix.
     let mut before: &[u8] = b"";
@@ -114,7 +112,7 @@ fn read_head(reader: &mut Reader<'_>) -> Result<Head> {
         *text = read_optional(reader)?;
     }
     for _ in 0..reader.number()? {
-        head.claims.push(reader.block()?.into());
+        reader.block()?;
     }
     Ok(head)
 }
@@ -243,7 +241,6 @@ mod tests {
             kind: CheckpointKind::Restored,
             label: Some("é".into()),
             base: Some("0000000000-cd".into()),
-            claims: vec![b"p"[..].into()],
             ..Head::default()
         };
         let bytes = encode(&head, &delta);

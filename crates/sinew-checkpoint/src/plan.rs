@@ -10,12 +10,48 @@ use crate::repository::{self, Position};
 use crate::row::{Content, Gap, Kind, Row, compare_paths, is_within, parent_of};
 use crate::scan::shown;
 use crate::state::{State, merge};
+use crate::stretches::{Claims, is_claimed};
 
 /// A span of work, with the states at its start and end.
 #[derive(Debug, Clone)]
 pub(crate) struct Span {
     pub(crate) start: Arc<State>,
     pub(crate) end: Arc<State>,
+    /// The paths that the session of the span announced before it wrote to them.
+    pub(crate) claims: Claims,
+    /// The work of other sessions during the span.
+    pub(crate) others: Vec<OtherWork>,
+}
+
+/// The work of another session during a span.
+#[derive(Debug, Clone)]
+pub(crate) struct OtherWork {
+    /// The states at its start and end; `None` if they are unknown.
+    pub(crate) states: Option<(Arc<State>, Arc<State>)>,
+    /// Whether the session wrote only the claimed paths.
+    pub(crate) is_edit: bool,
+    pub(crate) claims: Claims,
+}
+
+impl OtherWork {
+    /// Returns true if the session may have changed a path.
+    fn covers(&self, path: &[u8]) -> bool {
+        if self.is_edit && !is_claimed(&self.claims, path) {
+            return false;
+        }
+        self.states.as_ref().is_none_or(|(start, end)| {
+            let (old, new) = (start.find(path), end.find(path));
+            !is_same(old, new) || is_regrouped(start, old, end, new)
+        })
+    }
+}
+
+impl Span {
+    /// Returns true if another session may have made the change of a path.
+    fn is_shared(&self, path: &[u8]) -> bool {
+        let is_own = is_claimed(&self.claims, path);
+        self.others.iter().any(|other| other.covers(path) && (!is_own || is_claimed(&other.claims, path)))
+    }
 }
 
 /// The action for one path.
@@ -105,7 +141,7 @@ impl Planner<'_> {
     /// Returns the paths that differ between the start and end of a span.
     fn changed_paths(&self) -> Vec<Box<[u8]>> {
         let mut paths: HashSet<Box<[u8]>> = HashSet::new();
-        for Span { start, end } in self.spans {
+        for Span { start, end, .. } in self.spans {
             merge(start, end, |old, new| {
                 let Some(row) = new.or(old) else { return };
                 let is_changed = change_of(old, new, is_regrouped(start, old, end, new)).is_some();
@@ -124,12 +160,16 @@ impl Planner<'_> {
         let mut value = self.now.find(path);
         let mut first = None;
         let mut reason = None;
-        for (at, Span { start, end }) in self.spans.iter().enumerate().rev() {
+        for (at, span) in self.spans.iter().enumerate().rev() {
+            let Span { start, end, .. } = span;
             let (old, new) = (start.find(path), end.find(path));
             if is_same(old, new) && !is_regrouped(start, old, end, new) {
                 continue;
             }
             first = Some(old);
+            if reason.is_none() && span.is_shared(path) {
+                reason = Some("two were at work".to_string());
+            }
             if is_same(value, new) || is_same(value, old) {
                 value = old;
                 continue;
@@ -318,7 +358,7 @@ impl Planner<'_> {
     /// Returns the repositories whose position differs between the start and end of a span.
     pub(crate) fn repositories(&self, root: &std::path::Path) -> Vec<RepositoryMove> {
         let mut moves: BTreeMap<Box<[u8]>, RepositoryMove> = BTreeMap::new();
-        for Span { start, end } in self.spans {
+        for Span { start, end, .. } in self.spans {
             merge(start, end, |old, new| {
                 let is_data = |row: &Row| row.kind == Kind::Repository;
                 let (was, is) = (old.filter(|row| is_data(row)), new.filter(|row| is_data(row)));

@@ -56,13 +56,13 @@ impl Store {
     /// # Errors
     /// Returns the system's error.
     pub(crate) fn create(&self, root: &Path) -> io::Result<()> {
-        for part in ["packs", "manifests", "temporary", "moved"] {
+        for part in ["packs", "manifests", "temporary", "moved", "alive"] {
             DirBuilder::new().recursive(true).mode(0o700).create(self.folder.join(part))?;
         }
         // The lock contains no data, but all files in the user's folder are private.
         OpenOptions::new().append(true).create(true).mode(0o600).open(self.folder.join("lock"))?;
         let label = self.folder.join("directory");
-        if label.exists() { Ok(()) } else { self.write_file(&label, root.as_os_str().as_bytes()) }
+        if label.exists() { Ok(()) } else { self.write_file(&label, root.as_os_str().as_bytes(), true) }
     }
 
     /// Acquires the lock, which serializes checkpoints, restores and collections of all processes.
@@ -183,20 +183,28 @@ impl Store {
     /// Returns the system's error; nothing is added then.
     pub(crate) fn write(&self, head: &Head, delta: &Delta) -> io::Result<()> {
         let path = self.folder.join("manifests").join(&head.id);
-        self.write_file(&path, &manifest::encode(head, delta))
+        self.write_file(&path, &manifest::encode(head, delta), true)
     }
 
-    /// Writes a temporary file, syncs it and renames it into place.
-    fn write_file(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
+    /// Writes a temporary file and renames it into place. With `is_synced`, it survives a crash of the system.
+    ///
+    /// # Errors
+    /// Returns the system's error.
+    pub(crate) fn write_file(&self, path: &Path, bytes: &[u8], is_synced: bool) -> io::Result<()> {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let aside = self.folder.join("temporary").join(format!("{name}.{}", std::process::id()));
         let written = || {
             let mut file = create_private(&aside)?;
             file.write_all(bytes)?;
             fault::point();
-            file.sync_data()?;
+            if is_synced {
+                file.sync_data()?;
+            }
             fs::rename(&aside, path)?;
             fault::point();
+            if !is_synced {
+                return Ok(());
+            }
             sync_directory(path.parent().unwrap_or(&self.folder))
         };
         let done = written();

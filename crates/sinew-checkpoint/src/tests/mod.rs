@@ -6,6 +6,7 @@ mod kill_tests;
 mod program_tests;
 mod store_tests;
 mod story_tests;
+mod stretch_tests;
 
 use std::collections::BTreeMap;
 use std::fs;
