@@ -56,6 +56,7 @@ struct Memory {
     unsaved: Vec<(Head, Arc<State>)>,
     /// Tells other processes that this one is running, once a session started its work.
     alive: Option<Alive>,
+    written: gc::Written,
 }
 
 /// The newest checkpoint, with the timestamps of the latest scan.
@@ -318,12 +319,20 @@ impl Checkpoints {
             state = self.without_lost(state);
         }
         let written = self.write(Head { id, time: now_ms(), ..head }, state, latest.as_ref(), failure)?;
-        if let Ok(store) = &self.store
-            && store.contents.total() > self.limits.directory
-        {
-            gc::collect(store, &self.git, &self.limits, cancel)?;
+        if let Ok(store) = &self.store {
+            let bytes = store.size_of(&written.0.head.id);
+            self.collect(store, bytes, written.0.head.session.as_deref(), None, cancel);
         }
         Ok(written)
+    }
+
+    /// Collects if `bytes` were added and a limit is exceeded now. `kept` and later checkpoints stay.
+    fn collect(&self, store: &Store, bytes: u64, session: Option<&str>, kept: Option<&str>, cancel: &CancelToken) {
+        let is_due = self.memory.lock().written.add(bytes, &self.limits);
+        if is_due && gc::exceeds(store, &self.limits, session) {
+            // The work of the call is done. A collection that failed is tried again by a later call.
+            let _ = gc::collect(store, &self.git, &self.limits, kept, cancel);
+        }
     }
 
     /// Marks the files whose content was not written to the store.
@@ -428,7 +437,8 @@ impl Checkpoints {
     }
 
     /// Reduces the store to its limits: removes the oldest checkpoints, and contents that no other checkpoint needs.
-    /// The newest checkpoint is kept. [`Checkpoints::take`] does the same when the directory's limit is exceeded.
+    /// The newest checkpoint is kept. [`Checkpoints::take`] and [`Checkpoints::restore`] do the same when a limit is
+    /// exceeded.
     ///
     /// # Errors
     /// Returns an error if the store cannot be written or the call is cancelled; checkpoints removed before that stay
@@ -436,7 +446,7 @@ impl Checkpoints {
     pub fn gc(&self, cancel: &CancelToken) -> Result<CollectResult> {
         let _lock = self.lock(cancel)?;
         let Ok(store) = &self.store else { return Ok(CollectResult::default()) };
-        gc::collect(store, &self.git, &self.limits, cancel)
+        gc::collect(store, &self.git, &self.limits, None, cancel)
     }
 
     /// Returns the changes between two checkpoints.
@@ -532,6 +542,8 @@ impl Checkpoints {
         let steps = self.carry_out(store, &redo_id, steps, &now, &latest, cancel)?;
         let plan = Plan { entries: plan::entries(&steps), ..plan };
         let done = plan.count();
+        // Files that were moved into the store count too, and their sizes are not known here.
+        self.collect(store, u64::MAX, None, Some(&redo_id), cancel);
         Ok(RestoreResult { plan, redo: Some(redo_id), done, planned })
     }
 

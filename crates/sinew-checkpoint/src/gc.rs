@@ -3,8 +3,10 @@
 use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use sinew_base::{CancelToken, Error, Result};
 use sinew_lock::{FileLock, Mode};
@@ -14,6 +16,7 @@ use crate::fault;
 use crate::git_objects::GitObjects;
 use crate::manifest::Head;
 use crate::options::Limits;
+use crate::pack::digest;
 use crate::row::{Content, GitId, Hash, Kind, Row};
 use crate::state::{Delta, State};
 use crate::store::{Store, moved_name};
@@ -26,6 +29,47 @@ struct Item {
     size: u64,
     /// The size of the contents that it added, in bytes.
     added: u64,
+}
+
+/// The store is measured after this fraction of the smallest limit was written, …
+const MEASURED_PART: u64 = 16;
+/// … and after this time, because other processes write to it too.
+const MEASURED_TIME: Duration = Duration::from_secs(300);
+
+/// The number of bytes that this process wrote since it measured the store.
+#[derive(Debug, Default)]
+pub(crate) struct Written {
+    bytes: u64,
+    measured: Option<Instant>,
+}
+
+impl Written {
+    /// Adds bytes. Returns true if the store must be measured now.
+    pub(crate) fn add(&mut self, bytes: u64, limits: &Limits) -> bool {
+        self.bytes = self.bytes.saturating_add(bytes);
+        let smallest = limits.session.min(limits.directory).min(limits.total);
+        let is_due = self.bytes > smallest / MEASURED_PART
+            || self.measured.is_none_or(|measured| measured.elapsed() > MEASURED_TIME);
+        if is_due {
+            *self = Written { bytes: 0, measured: Some(Instant::now()) };
+        }
+        is_due
+    }
+}
+
+/// Returns true if the store exceeds a limit. A session is only measured if the whole store exceeds its limit.
+pub(crate) fn exceeds(store: &Store, limits: &Limits, session: Option<&str>) -> bool {
+    let directory = size_of(&store.folder);
+    directory > limits.directory.min(limits.total)
+        || size_of(&store.base) > limits.total
+        || directory > limits.session && session.is_some_and(|session| session_size(store, session) > limits.session)
+}
+
+/// Returns the size of the checkpoints of a session. The newest one does not count, because it is never removed.
+fn session_size(store: &Store, session: &str) -> u64 {
+    let names = store.names().unwrap_or_default();
+    let is_own = |name: &&String| store.head(name).is_ok_and(|head| head.session.as_deref() == Some(session));
+    names.iter().rev().skip(1).filter(is_own).map(|name| store.size_of(name)).sum()
 }
 
 fn failed(cause: &io::Error) -> Error {
@@ -51,15 +95,23 @@ pub(crate) fn usage(store: &Store) -> io::Result<Usage> {
 }
 
 /// Removes the oldest checkpoints beyond the limits, and contents that no checkpoint needs. The newest checkpoint is
-/// kept. The caller must have the lock. `cancel` is checked before each checkpoint.
+/// kept, and so are `kept` and the later ones. The caller must have the lock. `cancel` is checked before each
+/// checkpoint.
 ///
 /// # Errors
 /// Returns the system's error, or an error if the call is cancelled. The store is consistent then, and the next
 /// collection continues.
-pub(crate) fn collect(store: &Store, git: &GitObjects, limits: &Limits, cancel: &CancelToken) -> Result<CollectResult> {
+pub(crate) fn collect(
+    store: &Store,
+    git: &GitObjects,
+    limits: &Limits,
+    kept: Option<&str>,
+    cancel: &CancelToken,
+) -> Result<CollectResult> {
     let before = size_of(&store.folder);
     let items = read(store, cancel)?;
-    let removed = choose(store, &items, limits);
+    let mut removed = choose(store, &items, limits);
+    removed.retain(|id| kept.is_none_or(|kept| id.as_str() < kept));
     rebase(store, &items, &removed, cancel)?;
     // Newest first, so that after an interruption no remaining checkpoint is based on a removed one.
     for id in items.iter().rev().map(|item| &item.head.id).filter(|id| removed.contains(id.as_str())) {
@@ -118,7 +170,7 @@ fn choose(store: &Store, items: &[Item], limits: &Limits) -> HashSet<String> {
     let sizes = sizes_from(store, items);
     let first = sizes
         .iter()
-        .position(|size| *size <= limits.directory)
+        .position(|size| *size <= limits.directory.min(limits.total))
         .unwrap_or(items.len())
         .min(items.len().saturating_sub(1));
     removed.extend(items[..first].iter().map(|item| item.head.id.clone()));
@@ -127,7 +179,11 @@ fn choose(store: &Store, items: &[Item], limits: &Limits) -> HashSet<String> {
 
 /// Returns the size of the store if the checkpoints from each index on are kept, in bytes.
 fn sizes_from(store: &Store, items: &[Item]) -> Vec<u64> {
-    let lengths: HashMap<Hash, u64> = store.contents.by_pack().into_values().flatten().collect();
+    let mut lengths: HashMap<Hash, u64> = store.contents.by_pack().into_values().flatten().collect();
+    for entry in fs::read_dir(store.folder.join("moved")).into_iter().flatten().flatten() {
+        let size = entry.metadata().map_or(0, |metadata| metadata.len());
+        lengths.insert(digest(entry.file_name().as_bytes()), size);
+    }
     // The index of the last checkpoint that needs each content.
     let mut needed: HashMap<Hash, usize> = HashMap::new();
     let mut present: HashMap<&[u8], Vec<Hash>> = HashMap::new();
@@ -142,7 +198,7 @@ fn sizes_from(store: &Store, items: &[Item]) -> Vec<u64> {
                 needed.insert(hash, at - 1);
             }
             if let Some(row) = row {
-                present.insert(path, hashes_of(row).collect());
+                present.insert(path, hashes_of(row).chain(moved_hash(row)).collect());
             }
         }
     }
@@ -167,6 +223,11 @@ fn hashes_of(row: &Row) -> impl Iterator<Item = Hash> {
         _ => None,
     };
     content.into_iter().chain(row.attributes)
+}
+
+/// Returns the key under which the size of a file is counted that an undo may have moved into the store.
+fn moved_hash(row: &Row) -> Option<Hash> {
+    (row.kind == Kind::File && !row.is_kept()).then(|| digest(moved_name(row).as_bytes()))
 }
 
 /// Rewrites the checkpoints that are based on removed ones, relative to the previous one that is kept.

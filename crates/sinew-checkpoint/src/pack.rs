@@ -108,11 +108,6 @@ impl Contents {
         }
     }
 
-    /// Returns the total size of all contents, in bytes.
-    pub(crate) fn total(&self) -> u64 {
-        self.known.lock().locations.values().map(|location| location.length).sum()
-    }
-
     /// Starts a pack.
     pub(crate) fn writer(&self, name: &str) -> PackWriter<'_> {
         PackWriter {

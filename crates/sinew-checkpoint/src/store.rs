@@ -215,6 +215,12 @@ impl Store {
         done
     }
 
+    /// Returns the number of bytes of a checkpoint: its manifest, and the contents that it added.
+    pub(crate) fn size_of(&self, id: &str) -> u64 {
+        let size = |part: &str| fs::metadata(self.folder.join(part).join(id)).map_or(0, |metadata| metadata.len());
+        size("manifests") + size("packs")
+    }
+
     /// Removes a checkpoint.
     ///
     /// # Errors

@@ -3,6 +3,7 @@
 mod attribution_tests;
 mod child_tests;
 mod kill_tests;
+mod limit_tests;
 mod program_tests;
 mod store_tests;
 mod story_tests;
