@@ -4,10 +4,11 @@ use std::ffi::OsStr;
 use std::fs::File;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, Stat, openat, statat};
 use rustix::io::{Errno, Result};
+use rustix::path::Arg;
 
 use crate::row::parent_of;
 
@@ -23,6 +24,28 @@ fn directory_flags() -> OFlags {
     OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC
 }
 
+/// Opens a file or directory. Its access time stays, where the system allows that: for the owner of the file.
+///
+/// # Errors
+/// Returns the system's error.
+pub(crate) fn open_quietly(directory: impl AsFd, path: impl Arg + Copy, flags: OFlags) -> Result<OwnedFd> {
+    #[cfg(target_os = "linux")]
+    match openat(&directory, path, flags | OFlags::NOATIME, Mode::empty()) {
+        // The file belongs to another user.
+        Err(Errno::PERM) => {}
+        opened => return opened,
+    }
+    openat(&directory, path, flags, Mode::empty())
+}
+
+/// Opens a directory below another one in one call, without following links.
+#[cfg(target_os = "linux")]
+fn open_beneath(directory: &OwnedFd, path: &OsStr, flags: OFlags) -> Result<OwnedFd> {
+    use rustix::fs::ResolveFlags;
+    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+    rustix::fs::openat2(directory, path, flags, Mode::empty(), resolve)
+}
+
 /// Converts bytes of the system to a name or path.
 pub(crate) fn as_name(bytes: &[u8]) -> &OsStr {
     OsStr::from_bytes(bytes)
@@ -34,7 +57,7 @@ impl Directory {
     /// # Errors
     /// Returns the system's error.
     pub fn open(path: &Path) -> Result<Directory> {
-        Ok(Directory(openat(CWD, path, directory_flags() - OFlags::NOFOLLOW, Mode::empty())?))
+        Ok(Directory(open_quietly(CWD, path, directory_flags() - OFlags::NOFOLLOW)?))
     }
 
     /// Opens a directory below this one. A link anywhere in the path is an error: `ELOOP`, or `ENOTDIR` for the last
@@ -44,13 +67,15 @@ impl Directory {
     /// Returns the system's error.
     pub fn open_below(&self, path: &[u8]) -> Result<Directory> {
         if path.is_empty() {
-            return Ok(Directory(openat(&self.0, c".", directory_flags(), Mode::empty())?));
+            return Ok(Directory(open_quietly(&self.0, c".", directory_flags())?));
         }
         #[cfg(target_os = "linux")]
         if path.len() <= MAX_OPEN_PATH {
-            use rustix::fs::ResolveFlags;
-            let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
-            match rustix::fs::openat2(&self.0, as_name(path), directory_flags(), Mode::empty(), resolve) {
+            let opened = match open_beneath(&self.0, as_name(path), directory_flags() | OFlags::NOATIME) {
+                Err(Errno::PERM) => open_beneath(&self.0, as_name(path), directory_flags()),
+                opened => opened,
+            };
+            match opened {
                 // Old kernels lack the call, and some containers forbid it.
                 Err(Errno::NOSYS | Errno::PERM | Errno::INVAL | Errno::AGAIN) => {}
                 opened => return opened.map(Directory),
@@ -58,9 +83,9 @@ impl Directory {
         }
         let mut names = path.split(|byte| *byte == b'/');
         let first = names.next().unwrap_or_default();
-        let mut directory = openat(&self.0, as_name(first), directory_flags(), Mode::empty())?;
+        let mut directory = open_quietly(&self.0, as_name(first), directory_flags())?;
         for name in names {
-            directory = openat(&directory, as_name(name), directory_flags(), Mode::empty())?;
+            directory = open_quietly(&directory, as_name(name), directory_flags())?;
         }
         Ok(Directory(directory))
     }
@@ -101,11 +126,17 @@ impl Directory {
     /// Returns the system's error.
     pub fn open_file(&self, name: &OsStr) -> Result<File> {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-        let file = File::from(openat(&self.0, name, flags, Mode::empty())?);
+        let file = File::from(open_quietly(&self.0, name, flags)?);
         match FileType::from_raw_mode(rustix::fs::fstat(&file)?.st_mode) {
             FileType::RegularFile => Ok(file),
             _ => Err(Errno::INVAL),
         }
+    }
+
+    /// Returns the paths of the entries of a folder; none if it cannot be listed.
+    pub(crate) fn paths_in(folder: &Path) -> Vec<PathBuf> {
+        let names = Directory::open(folder).and_then(|directory| directory.names()).unwrap_or_default();
+        names.iter().map(|name| folder.join(as_name(name))).collect()
     }
 
     /// Sets the permissions of an entry that is not a link.

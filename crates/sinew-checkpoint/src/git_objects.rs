@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use parking_lot::Mutex;
 
-use crate::directory::as_name;
+use crate::directory::{Directory, as_name};
 use crate::git_index::blob_id;
 use crate::git_pack::{PackIndex, read_file, read_loose, read_packed};
 use crate::pack::sync_directory;
@@ -81,10 +81,8 @@ impl GitObjects {
         }
         let mut packs = Vec::new();
         for folder in &folders {
-            let entries = fs::read_dir(folder.join("pack")).into_iter().flatten().flatten();
-            for path in
-                entries.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|end| end == "idx"))
-            {
+            let paths = Directory::paths_in(&folder.join("pack")).into_iter();
+            for path in paths.filter(|path| path.extension().is_some_and(|end| end == "idx")) {
                 packs.extend(PackIndex::open(&path).map(|index| SourcePack { path, index, is_kept: None }));
             }
         }
@@ -217,9 +215,8 @@ impl BlobReader {
         add_folder(data, &mut folders);
         let mut packs = Vec::new();
         for folder in &folders {
-            let entries = fs::read_dir(folder.join("pack")).into_iter().flatten().flatten();
-            let indexes =
-                entries.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|end| end == "idx"));
+            let paths = Directory::paths_in(&folder.join("pack")).into_iter();
+            let indexes = paths.filter(|path| path.extension().is_some_and(|end| end == "idx"));
             packs.extend(indexes.filter_map(|path| Some((path.with_extension("pack"), PackIndex::open(&path)?))));
         }
         BlobReader { folders, packs }

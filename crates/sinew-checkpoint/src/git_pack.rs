@@ -6,8 +6,9 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use flate2::read::ZlibDecoder;
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::{CWD, OFlags};
 
+use crate::directory::open_quietly;
 use crate::git_index::offset_number;
 use crate::row::GitId;
 
@@ -25,7 +26,7 @@ const ID_DELTA: u8 = 7;
 /// Opens a regular file. A pipe in its place does not block the call.
 fn open_file(path: &Path) -> Option<File> {
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-    let file = File::from(rustix::fs::open(path, flags, Mode::empty()).ok()?);
+    let file = File::from(open_quietly(CWD, path, flags).ok()?);
     file.metadata().is_ok_and(|metadata| metadata.is_file()).then_some(file)
 }
 

@@ -8,11 +8,11 @@ use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use rustix::fs::{Mode, OFlags, openat};
+use rustix::fs::OFlags;
 use sha2::{Digest, Sha256};
 
 use crate::codec::{Reader, Writer};
-use crate::directory::{Directory, as_name};
+use crate::directory::{Directory, as_name, open_quietly};
 
 /// The maximum size of a file of references that is read, in bytes.
 const MAX_REFERENCES: u64 = 16 << 20;
@@ -86,12 +86,12 @@ fn open_data(directory: &Directory, name: &OsStr) -> Option<Directory> {
 
 fn open_at(directory: impl AsFd, path: &OsStr) -> rustix::io::Result<Directory> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    Ok(Directory::from(openat(directory, path, flags, Mode::empty())?))
+    Ok(Directory::from(open_quietly(directory, path, flags)?))
 }
 
 fn read_limited(directory: &Directory, path: &OsStr, limit: u64) -> Option<Vec<u8>> {
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-    let file = File::from(openat(directory, path, flags, Mode::empty()).ok()?);
+    let file = File::from(open_quietly(directory, path, flags).ok()?);
     if !file.metadata().ok()?.is_file() {
         return None;
     }

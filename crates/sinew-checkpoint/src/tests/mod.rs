@@ -8,6 +8,7 @@ mod program_tests;
 mod store_tests;
 mod story_tests;
 mod stretch_tests;
+mod time_tests;
 
 use std::collections::BTreeMap;
 use std::fs;
