@@ -466,7 +466,7 @@ impl Checkpoints {
         Ok(Changes { entries, is_truncated, coverage })
     }
 
-    fn steps(&self, spans: &[Span], now: &State, options: &RestoreOptions) -> (Steps, Plan) {
+    fn steps(&self, id: &str, spans: &[Span], now: &State, options: &RestoreOptions) -> (Steps, Plan) {
         let has_content = |row: &Row| match &row.content {
             Content::Stored(hash, id) => {
                 self.store.as_ref().is_ok_and(|store| store.contents.has(hash)) || self.git.has(id)
@@ -479,7 +479,10 @@ impl Checkpoints {
             }
         };
         let paths = options.paths.as_deref();
-        let planner = Planner { spans, now, paths, force: &options.force, has_content: &has_content };
+        let is_moved =
+            |path: &[u8]| self.store.as_ref().is_ok_and(|store| store.repository_path(id, path).exists());
+        let (has_content, is_moved) = (&has_content, &is_moved);
+        let planner = Planner { spans, now, paths, force: &options.force, has_content, is_moved };
         if spans.is_empty() {
             return (Steps::new(), Plan::default());
         }
@@ -500,7 +503,7 @@ impl Checkpoints {
         let before = latest.as_ref().map_or(&empty, |latest| &*latest.state);
         let now = Arc::new(self.read_tree(before, Scope::All, None, cancel)?.0);
         let spans = self.spans(id, options, &now)?;
-        Ok(self.steps(&spans, &now, options).1)
+        Ok(self.steps(id, &spans, &now, options).1)
     }
 
     /// Undoes the changes since a checkpoint: all of them, or those inside the spans. For the `redo` of an earlier
@@ -523,7 +526,7 @@ impl Checkpoints {
         let (state, failure) = self.read_tree(before, Scope::All, Some(&mut pack), cancel)?;
         let now = Arc::new(state);
         let spans = self.spans(id, options, &now)?;
-        let (steps, plan) = self.steps(&spans, &now, options);
+        let (steps, plan) = self.steps(id, &spans, &now, options);
         let planned = plan.count();
         if planned == 0 {
             return Ok(RestoreResult { plan, ..RestoreResult::default() });
@@ -539,7 +542,7 @@ impl Checkpoints {
             return Err(Error::new(ErrorCode::Io, format!("restore: {problem}, so that nothing could be redone")));
         }
         cancel.check()?;
-        let steps = self.carry_out(store, &redo_id, steps, &now, &latest, cancel)?;
+        let steps = self.carry_out(store, (id, &redo_id), steps, &now, &latest, cancel)?;
         let plan = Plan { entries: plan::entries(&steps), ..plan };
         let done = plan.count();
         // Files that were moved into the store count too, and their sizes are not known here.
@@ -547,11 +550,11 @@ impl Checkpoints {
         Ok(RestoreResult { plan, redo: Some(redo_id), done, planned })
     }
 
-    /// Executes the steps and writes the checkpoint of their result.
+    /// Executes the steps and writes the checkpoint of their result. `undone` is restored, and `redo` undoes this.
     fn carry_out(
         &self,
         store: &Store,
-        redo: &str,
+        (undone, redo): (&str, &str),
         steps: Steps,
         now: &State,
         latest: &LatestCheckpoint,
@@ -562,7 +565,7 @@ impl Checkpoints {
         journal.open_directory(&self.directory, b"").map_err(|cause| failed(&cause))?;
         let stage = RestoreStage::create(store, &self.git, &self.directory, &journal.temporary)
             .map_err(|errno| failed(&errno.into()))?;
-        let restorer = Restorer { root: &self.directory, stage, journal, steps, now };
+        let restorer = Restorer { root: &self.directory, stage, journal, steps, now, undone, redo };
         let (steps, mut delta) =
             restorer.run(cancel).map_err(|cause| Error::io("restore: failed to clean up", &cause))?;
         delta.sort_by(|one, two| compare_paths(&one.0, &two.0));

@@ -12,6 +12,7 @@ use sinew_base::{CancelToken, Error, Result};
 use sinew_lock::{FileLock, Mode};
 
 use crate::answer::{CollectResult, Usage};
+use crate::directory::{Directory, as_name};
 use crate::fault;
 use crate::git_objects::GitObjects;
 use crate::manifest::Head;
@@ -180,12 +181,17 @@ fn choose(store: &Store, items: &[Item], limits: &Limits) -> HashSet<String> {
 /// Returns the size of the store if the checkpoints from each index on are kept, in bytes.
 fn sizes_from(store: &Store, items: &[Item]) -> Vec<u64> {
     let mut lengths: HashMap<Hash, u64> = store.contents.by_pack().into_values().flatten().collect();
-    for entry in fs::read_dir(store.folder.join("moved")).into_iter().flatten().flatten() {
-        let size = entry.metadata().map_or(0, |metadata| metadata.len());
-        lengths.insert(digest(entry.file_name().as_bytes()), size);
-    }
     // The index of the last checkpoint that needs each content.
     let mut needed: HashMap<Hash, usize> = HashMap::new();
+    for entry in fs::read_dir(store.folder.join("moved")).into_iter().flatten().flatten() {
+        let (name, path) = (entry.file_name(), entry.path());
+        let size = if path.is_dir() { size_of(&path) } else { entry.metadata().map_or(0, |metadata| metadata.len()) };
+        lengths.insert(digest(name.as_bytes()), size);
+        let redo = name.to_str().and_then(redo_of);
+        if let Some(at) = redo.and_then(|redo| items.iter().position(|item| item.head.id == redo)) {
+            needed.insert(digest(name.as_bytes()), at);
+        }
+    }
     let mut present: HashMap<&[u8], Vec<Hash>> = HashMap::new();
     for (at, item) in items.iter().enumerate() {
         if item.head.base.is_none() {
@@ -225,6 +231,11 @@ fn hashes_of(row: &Row) -> impl Iterator<Item = Hash> {
     content.into_iter().chain(row.attributes)
 }
 
+/// Returns the redo checkpoint that needs a moved repository, from its name; `None` for the name of a moved file.
+fn redo_of(name: &str) -> Option<&str> {
+    name.split_once('.').map(|(redo, _)| redo)
+}
+
 /// Returns the key under which the size of a file is counted that an undo may have moved into the store.
 fn moved_hash(row: &Row) -> Option<Hash> {
     (row.kind == Kind::File && !row.is_kept()).then(|| digest(moved_name(row).as_bytes()))
@@ -255,7 +266,8 @@ fn sweep(store: &Store, git: &GitObjects, cancel: &CancelToken) -> Result<()> {
     let mut needed: HashSet<Hash> = HashSet::new();
     let mut moved: HashSet<String> = HashSet::new();
     let mut ids: HashSet<GitId> = HashSet::new();
-    for item in read(store, cancel)? {
+    let items = read(store, cancel)?;
+    for item in &items {
         for row in item.delta.iter().filter_map(|(_, row)| row.as_ref()) {
             needed.extend(hashes_of(row));
             if let Content::Git(id) | Content::Stored(_, id) = &row.content {
@@ -283,12 +295,20 @@ fn sweep(store: &Store, git: &GitObjects, cancel: &CancelToken) -> Result<()> {
         fault::point();
     }
     git.sweep(&ids).map_err(|cause| failed(&cause))?;
-    for entry in fs::read_dir(store.folder.join("moved")).map_err(|cause| failed(&cause))?.flatten() {
-        if !entry.file_name().to_str().is_some_and(|name| moved.contains(name)) {
-            fs::remove_file(entry.path()).map_err(|cause| failed(&cause))?;
+    let is_needed = |name: &str| match redo_of(name) {
+        Some(redo) => items.iter().any(|item| item.head.id == redo),
+        None => moved.contains(name),
+    };
+    let remove_moved = || -> io::Result<()> {
+        let folder = Directory::open(&store.folder.join("moved"))?;
+        for name in folder.names()? {
+            if !std::str::from_utf8(&name).is_ok_and(is_needed) {
+                folder.remove_tree(as_name(&name))?;
+            }
         }
-    }
-    Ok(())
+        Ok(())
+    };
+    remove_moved().map_err(|cause| failed(&cause))
 }
 
 /// Removes the stores of other directories, least recently used first, until the limit is met.

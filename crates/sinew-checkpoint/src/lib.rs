@@ -43,9 +43,13 @@ mod pack;
 #[cfg(unix)]
 mod plan;
 #[cfg(unix)]
+mod plan_repository;
+#[cfg(unix)]
 mod repository;
 #[cfg(unix)]
 mod restore;
+#[cfg(unix)]
+mod restore_repository;
 #[cfg(unix)]
 mod row;
 #[cfg(unix)]

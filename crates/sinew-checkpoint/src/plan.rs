@@ -66,6 +66,8 @@ pub(crate) struct Step {
     pub(crate) change: ChangeKind,
     /// Another path of the same file if it had several hard links: the file becomes a hard link to it.
     pub(crate) link_to: Option<Box<[u8]>>,
+    /// The folder of a repository that is moved as a whole, if the entry is in one.
+    pub(crate) whole: Option<Box<[u8]>>,
     pub(crate) note: Option<String>,
 }
 
@@ -78,6 +80,8 @@ pub(crate) struct Planner<'a> {
     pub(crate) force: &'a Force,
     /// Returns whether the content of a file is available.
     pub(crate) has_content: &'a dyn Fn(&Row) -> bool,
+    /// Returns whether the undone restore moved the folder at a path into the store.
+    pub(crate) is_moved: &'a dyn Fn(&[u8]) -> bool,
 }
 
 /// The steps by path; a directory comes before the entries below it.
@@ -120,13 +124,14 @@ impl Planner<'_> {
                 steps.insert(PathKey(path), step);
             }
         }
+        self.move_repositories(&mut steps);
         self.add_missing_parents(&mut steps);
         self.keep_below_unrestored(&mut steps);
         self.keep_full_directories(&mut steps);
         steps
     }
 
-    fn is_forced(&self, path: &[u8]) -> bool {
+    pub(crate) fn is_forced(&self, path: &[u8]) -> bool {
         match self.force {
             Force::None => false,
             Force::All => true,
@@ -134,7 +139,7 @@ impl Planner<'_> {
         }
     }
 
-    fn is_wanted(&self, path: &[u8]) -> bool {
+    pub(crate) fn is_wanted(&self, path: &[u8]) -> bool {
         self.paths.is_none_or(|paths| paths.iter().any(|folder| is_within(path, folder)))
     }
 
@@ -156,7 +161,7 @@ impl Planner<'_> {
     }
 
     /// Follows the changes of a path backwards. Returns the entry to restore, or why the current one is kept.
-    fn fold(&self, path: &[u8]) -> (Option<&Row>, Option<String>) {
+    pub(crate) fn fold(&self, path: &[u8]) -> (Option<&Row>, Option<String>) {
         let mut value = self.now.find(path);
         let mut first = None;
         let mut reason = None;
@@ -219,7 +224,7 @@ impl Planner<'_> {
             .into_iter()
             .any(|(row, state)| row.is_some_and(|row| state.is_shared_outside(row)));
         let note = is_shared.then(|| "shared with a file outside".to_string());
-        Some(Step { path: path.into(), then: then.cloned(), now: now.cloned(), action, change, link_to, note })
+        Some(Step { path: path.into(), then: then.cloned(), now: now.cloned(), action, change, link_to, whole: None, note })
     }
 
     /// Returns the path to which the other hard links are created: one that is unchanged, otherwise the first.
@@ -241,11 +246,9 @@ impl Planner<'_> {
             return Action::Cannot("a socket or device is not deleted, because it cannot be made again".into());
         }
         let Some(then) = then else {
-            let repository = self.created_repository(path);
-            return match repository {
-                Some(repository) => Action::Keep(format!("part of the repository {}, which is new", shown(repository))),
-                None if self.spans[0].start.knows(path) => Action::Delete,
-                None => Action::Keep("it is not known whether it existed".into()),
+            return match self.spans[0].start.knows(path) {
+                true => Action::Delete,
+                false => Action::Keep("it is not known whether it existed".into()),
             };
         };
         match (then.kind, &then.content) {
@@ -256,24 +259,6 @@ impl Planner<'_> {
             (Kind::File, content) if !(self.has_content)(then) => Action::Cannot(missing(content)),
             _ => Action::Restore,
         }
-    }
-
-    /// Returns the directory of a repository that the spans created, if `path` is in a completely new one.
-    fn created_repository<'p>(&self, path: &'p [u8]) -> Option<&'p [u8]> {
-        let start = &self.spans[0].start;
-        let mut folder = path;
-        while !folder.is_empty() {
-            if start.find(folder).is_some() {
-                return None;
-            }
-            let data = crate::directory::joined(folder, b".git");
-            let is_data = |row: &Row| row.kind == Kind::Repository;
-            if self.now.find(&data).is_some_and(is_data) || self.now.find(folder).is_some_and(is_data) {
-                return Some(folder);
-            }
-            folder = parent_of(folder);
-        }
-        None
     }
 
     /// Adds the directories that a restored entry needs and that others removed.
@@ -293,6 +278,7 @@ impl Planner<'_> {
                     action: Action::Restore,
                     change: ChangeKind::Deleted,
                     link_to: None,
+                    whole: None,
                     note: None,
                 };
                 steps.insert(key(folder), step);

@@ -157,7 +157,12 @@ pub(crate) fn command(work_tree: &Path, now: &Position, then: &Position) -> Opti
     } else if is_commit && now.commit != then.commit && now.branch == then.branch {
         parts.push(format!("{git} reset --soft {}", then.commit));
     }
-    if now.index != then.index && is_commit {
+    // Before its first commit, a branch does not exist.
+    let is_unborn = then.commit.is_empty() && !then.branch.is_empty();
+    if is_unborn && now.branch == then.branch && !now.commit.is_empty() {
+        parts.push(format!("{git} update-ref -d HEAD"));
+    }
+    if now.index != then.index && (is_commit || is_unborn) {
         parts.push(format!("{git} reset --quiet"));
     }
     (!parts.is_empty()).then(|| parts.join(" && "))

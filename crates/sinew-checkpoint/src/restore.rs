@@ -26,6 +26,10 @@ pub(crate) struct Restorer<'a> {
     pub(crate) journal: Journal,
     pub(crate) steps: Steps,
     pub(crate) now: &'a State,
+    /// The checkpoint that is restored.
+    pub(crate) undone: &'a str,
+    /// The checkpoint that undoes this restore.
+    pub(crate) redo: &'a str,
 }
 
 /// An entry that is ready to be renamed into place.
@@ -44,7 +48,7 @@ impl Restorer<'_> {
     pub(crate) fn run(mut self, cancel: &CancelToken) -> io::Result<(Steps, Delta)> {
         let mut staged = Vec::new();
         let mut late = Vec::new();
-        let wanted: Vec<PathKey> = self.paths(|step| step.action == Action::Restore && is_made(step));
+        let wanted: Vec<PathKey> = self.paths(|step| step.action == Action::Restore && step.whole.is_none() && is_made(step));
         let mut built: Option<Box<[u8]>> = None;
         for path in wanted {
             if built.as_ref().is_some_and(|folder| is_within(&path.0, folder)) {
@@ -70,7 +74,9 @@ impl Restorer<'_> {
         for path in late {
             self.place_late(&path);
         }
+        self.move_repositories_back(cancel);
         self.change_file_modes(cancel);
+        self.move_repositories_away(cancel);
         self.delete_files(cancel);
         self.delete_directories(cancel);
         self.change_directory_modes();
@@ -80,11 +86,11 @@ impl Restorer<'_> {
         Ok((steps, delta))
     }
 
-    fn paths(&self, wanted: impl Fn(&Step) -> bool) -> Vec<PathKey> {
+    pub(crate) fn paths(&self, wanted: impl Fn(&Step) -> bool) -> Vec<PathKey> {
         self.steps.iter().filter(|(_, step)| wanted(step)).map(|(path, _)| path.clone()).collect()
     }
 
-    fn set(&mut self, path: &[u8], action: Action) {
+    pub(crate) fn set(&mut self, path: &[u8], action: Action) {
         if let Some(step) = self.steps.get_mut(&PathKey(path.into())) {
             step.action = action;
         }
@@ -115,7 +121,9 @@ impl Restorer<'_> {
     /// linked or moved from another path follow later.
     fn stage_tree(&mut self, top: &PathKey, late: &mut Vec<PathKey>, cancel: &CancelToken) -> Option<StagedEntry> {
         let name = self.stage.new_name();
-        let below: Vec<PathKey> = self.paths(|step| step.action == Action::Restore && is_within(&step.path, &top.0));
+        let is_below =
+            |step: &Step| step.action == Action::Restore && step.whole.is_none() && is_within(&step.path, &top.0);
+        let below: Vec<PathKey> = self.paths(is_below);
         let mut directories: Vec<(Vec<u8>, u32)> = Vec::new();
         for path in below {
             if self.is_stopped(&path, cancel) {
@@ -157,7 +165,7 @@ impl Restorer<'_> {
     }
 
     /// Opens the parent directory of a path, writable for changes to its names.
-    fn open_parent<'p>(&mut self, path: &'p [u8]) -> Result<(Directory, &'p OsStr), Action> {
+    pub(crate) fn open_parent<'p>(&mut self, path: &'p [u8]) -> Result<(Directory, &'p OsStr), Action> {
         let parent = parent_of(path);
         let opened = self.journal.open_directory(self.root, parent).and_then(|()| Ok(self.root.open_parent(path)?));
         opened.map_err(|error| match error.raw_os_error().map(Errno::from_raw_os_error) {
@@ -351,7 +359,7 @@ impl Restorer<'_> {
 
     fn delete_files(&mut self, cancel: &CancelToken) {
         let is_file = |row: &Row| row.kind != Kind::Directory;
-        for path in self.paths(|step| step.action == Action::Delete && step.now.as_ref().is_some_and(is_file)) {
+        for path in self.paths(|step| is_deleted(step) && step.now.as_ref().is_some_and(is_file)) {
             if self.is_stopped(&path, cancel) {
                 continue;
             }
@@ -394,7 +402,7 @@ impl Restorer<'_> {
 
     fn delete_directories(&mut self, cancel: &CancelToken) {
         let is_directory = |row: &Row| row.kind == Kind::Directory;
-        let paths = self.paths(|step| step.action == Action::Delete && step.now.as_ref().is_some_and(is_directory));
+        let paths = self.paths(|step| is_deleted(step) && step.now.as_ref().is_some_and(is_directory));
         for path in paths.into_iter().rev() {
             if self.is_gone(&path.0) || self.is_stopped(&path, cancel) {
                 continue;
@@ -416,7 +424,8 @@ impl Restorer<'_> {
     /// Sets the permissions of restored directories.
     fn change_directory_modes(&mut self) {
         let is_directory = |row: &Option<Row>| row.as_ref().is_some_and(|row| row.kind == Kind::Directory);
-        for path in self.paths(|step| step.action == Action::Restore && is_directory(&step.then)).into_iter().rev() {
+        let is_set = |step: &Step| step.action == Action::Restore && step.whole.is_none() && is_directory(&step.then);
+        for path in self.paths(is_set).into_iter().rev() {
             let Some(then) = self.steps[&path].then.clone() else { continue };
             let changed = match self.journal.set_final_mode(self.root, &path.0, then.mode) {
                 // The end of the journal sets them.
@@ -457,6 +466,9 @@ impl Restorer<'_> {
             self.root.open_parent(path).and_then(|(parent, name)| parent.stat(name)).ok().flatten()?
         };
         let mut row = Row::of(path, &stat, now());
+        if like.is_some_and(|like| like.kind == Kind::Repository) {
+            row.kind = Kind::Repository;
+        }
         if let Some(like) = like.filter(|like| like.kind == row.kind) {
             row.content = like.content.clone();
             row.attributes = like.attributes;
@@ -472,6 +484,11 @@ fn no_room(error: Errno) -> String {
         Errno::XDEV => "too large to keep for redo, and the store is on another file system".into(),
         error => words(error),
     }
+}
+
+/// Returns true if a step deletes an entry by itself, not with a repository that is moved.
+fn is_deleted(step: &Step) -> bool {
+    step.action == Action::Delete && step.whole.is_none()
 }
 
 /// Returns true if a step creates an entry; false if it only changes permissions.

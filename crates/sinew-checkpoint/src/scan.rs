@@ -8,7 +8,7 @@ use sinew_base::{CancelTicker, CancelToken, Error, ErrorCode, Result};
 
 use crate::directory::{Directory, as_name, joined};
 use crate::repository;
-use crate::row::{Content, FIFO, Gap, Kind, Row, compare_paths};
+use crate::row::{Content, FIFO, Gap, Kind, Row, compare_paths, parent_of};
 use crate::state::State;
 
 /// The prefix of the names of temporary directories of restores.
@@ -153,7 +153,7 @@ impl Scanner<'_> {
         if self.options.skip.contains(&(row.device, row.inode)) {
             return;
         }
-        if REPOSITORIES.contains(&name) && matches!(row.kind, Kind::Directory | Kind::File | Kind::Link) {
+        if is_repository_name(name) && matches!(row.kind, Kind::Directory | Kind::File | Kind::Link) {
             row.kind = Kind::Repository;
             let position = if name == b".git" { repository::position(directory, as_name(name)) } else { Vec::new() };
             row.content = Content::Position(position.into());
@@ -178,6 +178,18 @@ impl Scanner<'_> {
 /// Returns true if a directory with these names is a bare git repository.
 fn is_bare_repository(names: &[Box<[u8]>]) -> bool {
     [b"HEAD".as_slice(), b"objects", b"refs"].iter().all(|wanted| names.iter().any(|name| **name == **wanted))
+}
+
+/// Returns true for the name of a directory that contains the data of a repository.
+pub(crate) fn is_repository_name(name: &[u8]) -> bool {
+    REPOSITORIES.contains(&name)
+}
+
+/// Returns the folder of a repository from the path of its data; a bare repository is its own folder.
+pub(crate) fn folder_of_repository(data: &[u8]) -> &[u8] {
+    let parent = parent_of(data);
+    let name = &data[if parent.is_empty() { 0 } else { parent.len() + 1 }..];
+    if is_repository_name(name) { parent } else { data }
 }
 
 /// Returns a path for messages; invalid UTF-8 is replaced.

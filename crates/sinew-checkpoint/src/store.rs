@@ -230,6 +230,11 @@ impl Store {
         fs::remove_file(path).map_err(|cause| Error::io(format!("failed to remove checkpoint {id}"), &cause))
     }
 
+    /// Returns the path to which the restore of a redo checkpoint moves the folder of a repository.
+    pub(crate) fn repository_path(&self, redo: &str, path: &[u8]) -> PathBuf {
+        self.folder.join("moved").join(format!("{redo}.{}", hex(&digest(path)[..12])))
+    }
+
     /// Returns the path of a file that was too large to copy and was moved into the store by an undo.
     pub(crate) fn moved_path(&self, row: &Row) -> PathBuf {
         self.folder.join("moved").join(moved_name(row))

@@ -125,3 +125,30 @@ fn a_collection_can_be_killed_at_any_point() {
         }
     }
 }
+
+#[test]
+fn a_killed_restore_never_loses_a_repository() {
+    for point in 1.. {
+        let project = Project::new();
+        project.run("echo 1 > a");
+        let before = project.tree();
+        let checkpoints = project.open();
+        let start = take(&checkpoints);
+        project.run("mkdir lib; cd lib; git init -q; echo 1 > b; git add b; git commit -qm 1; echo 2 >> ../a");
+        let end = take(&checkpoints);
+        drop(checkpoints);
+        let finished = child(&project, "restore", &start, &format!("{start},{end}"), point);
+        let checkpoints = project.open();
+        restore(&checkpoints, &start, &span(&start, &end));
+        assert_eq!(difference(&before, &project.tree()), [""; 0], "point {point}");
+        let list = checkpoints.list().unwrap();
+        for redo in list.iter().rev().filter(|checkpoint| checkpoint.kind == crate::CheckpointKind::Redo) {
+            restore(&checkpoints, &redo.id, &Default::default());
+        }
+        project.run("git -C lib fsck --strict; [ -z \"$(git -C lib status --porcelain)\" ]; [ $(cat lib/b) = 1 ]");
+        if finished {
+            assert!(point > 5, "only {point} points were reached");
+            break;
+        }
+    }
+}

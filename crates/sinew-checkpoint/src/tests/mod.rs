@@ -5,6 +5,7 @@ mod child_tests;
 mod kill_tests;
 mod limit_tests;
 mod program_tests;
+mod repository_tests;
 mod store_tests;
 mod story_tests;
 mod stretch_tests;
