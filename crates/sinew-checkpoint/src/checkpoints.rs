@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use sinew_base::{CancelToken, Error, ErrorCode, Result};
@@ -57,6 +58,7 @@ struct Memory {
     /// Tells other processes that this one is running, once a session started its work.
     alive: Option<Alive>,
     written: gc::Written,
+    scan_time: Option<Duration>,
 }
 
 /// The newest checkpoint, with the timestamps of the latest scan.
@@ -113,6 +115,13 @@ impl Checkpoints {
     #[must_use]
     pub fn root(&self) -> &Path {
         &self.root
+    }
+
+    /// Returns how long the latest scan of the whole directory took, without reading the contents of files that changed.
+    /// `None` before the first one.
+    #[must_use]
+    pub fn scan_time(&self) -> Option<Duration> {
+        self.memory.lock().scan_time
     }
 
     /// Cleans up after a killed process. The caller must have the lock.
@@ -184,7 +193,11 @@ impl Checkpoints {
         cancel: &CancelToken,
     ) -> Result<(State, Option<io::Error>)> {
         let options = ScanOptions { scope, skip: &self.skip, max_entries: self.max_entries };
+        let begun = Instant::now();
         let mut rows = scan(&self.directory, latest, options, cancel)?.into_rows();
+        if matches!(scope, Scope::All) {
+            self.memory.lock().scan_time = Some(begun.elapsed());
+        }
         let pending: u64 = rows.iter().filter(|row| row.content == Content::Pending).map(|row| row.size).sum();
         // For a few files, copying is cheaper than reading git's indexes.
         let mut state = State::new(rows);

@@ -29,6 +29,12 @@ impl Checkpoints {
     }
 
     /// Unreachable, because [`Checkpoints::open`] fails.
+    #[must_use]
+    pub fn scan_time(&self) -> Option<std::time::Duration> {
+        match self.never {}
+    }
+
+    /// Unreachable, because [`Checkpoints::open`] fails.
     ///
     /// # Errors
     /// Never returns an error, because it is unreachable.

@@ -74,3 +74,19 @@ fn a_take_without_changes_does_not_measure_the_store() {
     assert!(written.add(1, &limits));
     assert!(!written.add(0, &limits));
 }
+
+#[test]
+fn every_scan_of_the_whole_directory_is_measured() {
+    let project = Project::new();
+    project.run("mkdir d; echo 1 > d/a");
+    let checkpoints = project.open();
+    assert_eq!(checkpoints.scan_time(), None);
+    take(&checkpoints);
+    let first = checkpoints.scan_time().unwrap();
+    project.run("seq 1 3000 | xargs mkdir -p");
+    let changed = Some(vec![b"d".to_vec()]);
+    checkpoints.take(&TakeOptions { changed, ..TakeOptions::default() }, &CancelToken::never()).unwrap();
+    assert_eq!(checkpoints.scan_time(), Some(first), "a part of the directory says nothing");
+    take(&checkpoints);
+    assert!(checkpoints.scan_time().unwrap() > first);
+}
