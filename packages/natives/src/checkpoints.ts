@@ -2,8 +2,8 @@
  * Checkpoints of a directory: save its state, compare two states, restore one.
  * @module
  */
-import { relative, resolve } from "node:path";
-import { type CallOptions, called, underSignal } from "./call.js";
+import { isAbsolute, relative, resolve, sep } from "node:path";
+import { type CallOptions, Limit, called, underSignal } from "./call.js";
 import { type EntryPath, pathOf, rows } from "./entry-path.js";
 import { native } from "./loader.js";
 import type { CheckpointAnswer, CheckpointsHandle, PlanAnswer, RestoreRequest } from "./native.js";
@@ -22,11 +22,11 @@ export interface CheckpointsOptions extends CallOptions {
   maxFileBytes?: number | undefined;
   /** The maximum number of bytes that one checkpoint copies. Default: 256,000,000. */
   maxCheckpointBytes?: number | undefined;
-  /** The maximum number of bytes per session that `gc` keeps. Default: 512,000,000. */
+  /** The maximum number of bytes of one session. Default: 512,000,000. */
   maxSessionBytes?: number | undefined;
-  /** The maximum number of bytes per directory that `gc` keeps. Default: 2,000,000,000. */
+  /** The maximum number of bytes of one directory. Default: 2,000,000,000. */
   maxDirectoryBytes?: number | undefined;
-  /** The maximum number of bytes of all directories of a store that `gc` keeps. Default: 4,000,000,000. */
+  /** The maximum number of bytes of all directories of a store. Default: 4,000,000,000. */
   maxTotalBytes?: number | undefined;
 }
 
@@ -36,7 +36,10 @@ export interface TakeOptions extends CallOptions {
   label?: string | undefined;
   /** The reason: the start of work, its end, or a request of the user. Default: `"manual"`. */
   kind?: "manual" | "start" | "end" | undefined;
-  /** The session that the checkpoint belongs to, for the limit `maxSessionBytes`. Default: none. */
+  /**
+   * The session that the checkpoint belongs to, for the limit `maxSessionBytes`. With `kind` `"start"` and `"end"`, the
+   * session works in between: a restore of another session's spans keeps what changed meanwhile. Default: none.
+   */
   session?: string | undefined;
   /**
    * Directories below the root whose entries may have changed, if you watch them yourself; `""` is the root. Everything
@@ -47,7 +50,7 @@ export interface TakeOptions extends CallOptions {
 
 /** The options of `Checkpoints.note`. */
 export interface NoteOptions extends CallOptions {
-  /** The session that is about to write. Default: none. */
+  /** The session that is about to write; a restore of its spans undoes these paths even if others worked too. Default: none. */
   session?: string | undefined;
 }
 
@@ -184,13 +187,34 @@ const OPEN: Table = { ...CALL, store: "string" };
 const TAKE: Table = { ...CALL, label: "string", kind: ["manual", "start", "end"], session: "string" };
 const NOTE: Table = { ...CALL, session: "string" };
 
+/** The directory with all links resolved, and as the caller named it. */
+type Roots = readonly [string, string];
+
+/** Returns a path relative to the root. An absolute path can lead through either name of the root. */
+function below(roots: Roots, path: string): string {
+  const candidates = isAbsolute(path) ? roots.map((root) => relative(root, path)) : [];
+  const inside = candidates.find((found) => found !== ".." && !found.startsWith(`..${sep}`) && !isAbsolute(found));
+  return inside ?? relative(roots[0], resolve(roots[0], path));
+}
+
 /** Returns paths as bytes, relative to the root. Paths outside the root match nothing. */
-function pathList(where: string, value: unknown, root: string): Buffer[] {
+function pathList(where: string, value: unknown, roots: Roots): Buffer[] {
   if (!Array.isArray(value)) throw typeError(where, "an array of paths", value);
   return value.map((path: unknown, at) => {
     if (path instanceof Uint8Array) return Buffer.from(path);
-    return Buffer.from(relative(root, resolve(root, text(`${where}[${at}]`, path))));
+    return Buffer.from(below(roots, text(`${where}[${at}]`, path)));
   });
+}
+
+/** Runs a native call that only reads. Its result is dropped if a signal or time limit ends the call first. */
+async function limited<T>(call: string, options: CallOptions | null, start: () => Promise<T>): Promise<T> {
+  const limit = new Limit(check(call, CALL, options ?? {}) as CallOptions);
+  const before = limit.reached();
+  if (before) throw before;
+  const work = called(start);
+  const left = await limit.wait(work);
+  if (left) throw left;
+  return work;
 }
 
 /** Checks a number of bytes: a whole number from 0, which may exceed 32 bits. */
@@ -202,7 +226,7 @@ function byteCount(where: string, value: unknown): number {
   return Math.min(value, Number.MAX_SAFE_INTEGER);
 }
 
-function requestOf(call: string, given: RestoreOptions, root: string): { request: RestoreRequest; signal: AbortSignal | undefined } {
+function requestOf(call: string, given: RestoreOptions, roots: Roots): { request: RestoreRequest; signal: AbortSignal | undefined } {
   const { signal, timeoutMs } = check(call, { ...CALL }, given) as CallOptions;
   const { spans, paths, force } = given;
   const request: RestoreRequest = { force: force === true };
@@ -214,8 +238,8 @@ function requestOf(call: string, given: RestoreOptions, root: string): { request
       return span.map((id) => text(`${call}: spans[${at}]`, id));
     });
   }
-  if (paths !== undefined && paths !== null) request.paths = pathList(`${call}: paths`, paths, root);
-  if (Array.isArray(force)) request.forcePaths = pathList(`${call}: force`, force, root);
+  if (paths !== undefined && paths !== null) request.paths = pathList(`${call}: paths`, paths, roots);
+  if (Array.isArray(force)) request.forcePaths = pathList(`${call}: force`, force, roots);
   else if (force !== undefined && force !== null && typeof force !== "boolean") throw typeError(`${call}: force`, "a boolean or an array of paths", force);
   return { request, signal };
 }
@@ -274,12 +298,14 @@ export class Checkpoints {
   readonly #handle: CheckpointsHandle;
   /** The directory, absolute, all links resolved. */
   readonly root: string;
+  readonly #roots: Roots;
 
   /** @internal */
-  constructor(opened: symbol, handle: CheckpointsHandle) {
+  constructor(opened: symbol, handle: CheckpointsHandle, named: string) {
     if (opened !== OPENED) throw illegal("Checkpoints", "Checkpoints.open");
     this.#handle = handle;
     this.root = handle.root();
+    this.#roots = [this.root, named];
   }
 
   /**
@@ -301,7 +327,7 @@ export class Checkpoints {
     }
     if (store !== undefined) request.store = resolve(store);
     if (timeoutMs !== undefined) request.timeoutMs = timeoutMs;
-    return new Checkpoints(OPENED, await underSignal(signal, (abort) => native.openCheckpoints(request, abort)));
+    return new Checkpoints(OPENED, await underSignal(signal, (abort) => native.openCheckpoints(request, abort)), request.root);
   }
 
   /**
@@ -314,7 +340,7 @@ export class Checkpoints {
   async take(options: TakeOptions | null = {}): Promise<Checkpoint> {
     const { signal, ...request } = check("Checkpoints.take", TAKE, options ?? {}) as Omit<TakeOptions, "changed">;
     const changed = options?.changed;
-    const columns = changed ? { changed: pathList("Checkpoints.take: changed", changed, this.root) } : {};
+    const columns = changed ? { changed: pathList("Checkpoints.take: changed", changed, this.#roots) } : {};
     return checkpointOf(await underSignal(signal, (abort) => this.#handle.take({ ...request, ...columns }, abort)));
   }
 
@@ -328,17 +354,17 @@ export class Checkpoints {
    */
   async note(paths: (string | Uint8Array)[], options: NoteOptions | null = {}): Promise<Checkpoint> {
     const { session, timeoutMs, signal } = check("Checkpoints.note", NOTE, options ?? {}) as NoteOptions;
-    const list = pathList("Checkpoints.note: paths", paths, this.root);
+    const list = pathList("Checkpoints.note: paths", paths, this.#roots);
     return checkpointOf(await underSignal(signal, (abort) => this.#handle.note(list, session, timeoutMs, abort)));
   }
 
   /**
    * Returns all checkpoints of the directory, oldest first.
    *
-   * @throws The system's error if the store cannot be read.
+   * @throws The system's error if the store cannot be read; `AbortError` or `TimeoutError`.
    */
-  async list(): Promise<Checkpoint[]> {
-    return (await called(() => this.#handle.list())).map(checkpointOf);
+  async list(options: CallOptions | null = {}): Promise<Checkpoint[]> {
+    return (await limited("Checkpoints.list", options, () => this.#handle.list())).map(checkpointOf);
   }
 
   /**
@@ -369,7 +395,7 @@ export class Checkpoints {
    */
   async plan(id: string, options: RestoreOptions | null = {}): Promise<RestorePlan> {
     const checkpoint = text("Checkpoints.plan: id", id);
-    const { request, signal } = requestOf("Checkpoints.plan", options ?? {}, this.root);
+    const { request, signal } = requestOf("Checkpoints.plan", options ?? {}, this.#roots);
     return planOf(await underSignal(signal, (abort) => this.#handle.plan(checkpoint, request, abort)));
   }
 
@@ -384,7 +410,7 @@ export class Checkpoints {
    */
   async restore(id: string, options: RestoreOptions | null = {}): Promise<RestoreResult> {
     const checkpoint = text("Checkpoints.restore: id", id);
-    const { request, signal } = requestOf("Checkpoints.restore", options ?? {}, this.root);
+    const { request, signal } = requestOf("Checkpoints.restore", options ?? {}, this.#roots);
     const { plan, redo, done, planned } = await underSignal(signal, (abort) => this.#handle.restore(checkpoint, request, abort));
     return { ...planOf(plan), redo: redo ?? null, done, planned };
   }
@@ -392,15 +418,15 @@ export class Checkpoints {
   /**
    * Returns the size of the store.
    *
-   * @throws The system's error if the store cannot be read.
+   * @throws The system's error if the store cannot be read; `AbortError` or `TimeoutError`.
    */
-  async usage(): Promise<CheckpointUsage> {
-    return called(() => this.#handle.usage());
+  async usage(options: CallOptions | null = {}): Promise<CheckpointUsage> {
+    return limited("Checkpoints.usage", options, () => this.#handle.usage());
   }
 
   /**
    * Reduces the store to its limits: deletes the oldest checkpoints, and contents that no other checkpoint needs. The
-   * newest checkpoint is kept.
+   * newest checkpoint is kept. `take` and `restore` do the same when a limit is exceeded.
    *
    * @throws `AbortError` or `TimeoutError`; the store stays consistent.
    */

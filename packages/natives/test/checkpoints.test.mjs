@@ -1,7 +1,7 @@
 // Tests the binding of checkpoints and the checks of their options.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -106,6 +106,40 @@ test("paths are absolute or taken from the root", unix, async (t) => {
   assert.deepEqual((await checkpoints.plan((await checkpoints.take()).id, { paths: ["..", "sr"] })).entries, []);
 });
 
+test("absolute paths can lead through a link to the root", unix, async (t) => {
+  const { project, store, read, write } = await opened(t);
+  const alias = join(project, "..", "alias");
+  symlinkSync("project", alias);
+  const checkpoints = await Checkpoints.open(alias, { store });
+  for (const path of [join(alias, "src", "a"), join(project, "src", "a"), `${alias}/./src/`, alias]) {
+    const { id } = await checkpoints.take();
+    write("src/a", `${path}!`);
+    await checkpoints.restore(id, { paths: [path] });
+    assert.equal(read("src/a"), "a\n", path);
+  }
+  const { id } = await checkpoints.note([join(alias, "src", "b")]);
+  write("src/b", "changed\n");
+  assert.equal((await checkpoints.restore(id)).done, 1);
+});
+
+test("what changed while two sessions worked is kept", unix, async (t) => {
+  const { checkpoints, project, store, write, read } = await opened(t);
+  const other = await Checkpoints.open(project, { store });
+  const start = await checkpoints.take({ kind: "start", session: "one" });
+  await other.take({ kind: "start", session: "two" });
+  await checkpoints.note(["src/a"], { session: "one" });
+  write("src/a", "one\n");
+  write("src/new", "two\n");
+  await other.take({ kind: "end", session: "two" });
+  const end = await checkpoints.take({ kind: "end", session: "one" });
+  const { entries, done } = await checkpoints.restore(start.id, { spans: [[start.id, end.id]] });
+  assert.deepEqual(entries.map(({ path, action, reason }) => [path, action, reason]), [
+    ["src/a", "restore", undefined],
+    ["src/new", "keep", "two were at work"],
+  ]);
+  assert.deepEqual([done, read("src/a"), read("src/new")], [1, "a\n", "two\n"]);
+});
+
 test("a repository that moved is named and not written", unix, async (t) => {
   const { checkpoints, project, write } = await opened(t);
   const git = (...args) => execFileSync("git", ["-c", "user.name=N", "-c", "user.email=e@example.com", ...args], { cwd: project });
@@ -136,7 +170,7 @@ test("a note covers what the caller is about to write", unix, async (t) => {
 });
 
 test("limits, usage and collection", unix, async (t) => {
-  const { checkpoints, store, write } = await opened(t, { maxFileBytes: 100, maxDirectoryBytes: 3000 });
+  const { checkpoints, project, store, write } = await opened(t, { maxFileBytes: 100 });
   write("large", "x".repeat(101));
   assert.equal((await checkpoints.take()).coverage, "1 file over 100 bytes");
   for (let round = 0; round < 30; round++) {
@@ -144,7 +178,7 @@ test("limits, usage and collection", unix, async (t) => {
     await checkpoints.take();
   }
   const before = await checkpoints.usage();
-  const { removed, freedBytes } = await checkpoints.gc();
+  const { removed, freedBytes } = await (await Checkpoints.open(project, { store, maxDirectoryBytes: 3000 })).gc();
   const after = await checkpoints.usage();
   assert.ok(removed.length > 0 && after.checkpoints === before.checkpoints - removed.length);
   assert.equal(before.directoryBytes - after.directoryBytes, freedBytes);
@@ -164,6 +198,8 @@ test("a signal and a time limit end a call before it writes", unix, async (t) =>
     (options) => checkpoints.plan(id, options),
     (options) => checkpoints.restore(id, options),
     (options) => checkpoints.gc(options),
+    (options) => checkpoints.list(options),
+    (options) => checkpoints.usage(options),
   ]) {
     await assert.rejects(call({ signal }), { name: "AbortError" });
     await assert.rejects(call({ timeoutMs: 0 }), { name: "TimeoutError" }, `${call}`);
