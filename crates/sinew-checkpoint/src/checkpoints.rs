@@ -312,6 +312,10 @@ impl Checkpoints {
         let latest = self.latest();
         let empty = State::default();
         let before = latest.as_ref().map_or(&empty, |latest| &*latest.state);
+        if let Some(latest) = latest.as_ref().filter(|_| !always && changed.is_some_and(HashSet::is_empty)) {
+            // The caller watches the directory and knows that nothing changed.
+            return Ok((latest.clone(), self.store.as_ref().err().cloned()));
+        }
         let scope = match changed {
             Some(changed) if latest.is_some() => Scope::Directories(changed),
             _ => Scope::All,
@@ -492,8 +496,7 @@ impl Checkpoints {
             }
         };
         let paths = options.paths.as_deref();
-        let is_moved =
-            |path: &[u8]| self.store.as_ref().is_ok_and(|store| store.repository_path(id, path).exists());
+        let is_moved = |path: &[u8]| self.store.as_ref().is_ok_and(|store| store.repository_path(id, path).exists());
         let (has_content, is_moved) = (&has_content, &is_moved);
         let planner = Planner { spans, now, paths, force: &options.force, has_content, is_moved };
         if spans.is_empty() {

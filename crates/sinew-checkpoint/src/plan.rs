@@ -224,7 +224,16 @@ impl Planner<'_> {
             .into_iter()
             .any(|(row, state)| row.is_some_and(|row| state.is_shared_outside(row)));
         let note = is_shared.then(|| "shared with a file outside".to_string());
-        Some(Step { path: path.into(), then: then.cloned(), now: now.cloned(), action, change, link_to, whole: None, note })
+        Some(Step {
+            path: path.into(),
+            then: then.cloned(),
+            now: now.cloned(),
+            action,
+            change,
+            link_to,
+            whole: None,
+            note,
+        })
     }
 
     /// Returns the path to which the other hard links are created: one that is unchanged, otherwise the first.

@@ -48,7 +48,8 @@ impl Restorer<'_> {
     pub(crate) fn run(mut self, cancel: &CancelToken) -> io::Result<(Steps, Delta)> {
         let mut staged = Vec::new();
         let mut late = Vec::new();
-        let wanted: Vec<PathKey> = self.paths(|step| step.action == Action::Restore && step.whole.is_none() && is_made(step));
+        let wanted: Vec<PathKey> =
+            self.paths(|step| step.action == Action::Restore && step.whole.is_none() && is_made(step));
         let mut built: Option<Box<[u8]>> = None;
         for path in wanted {
             if built.as_ref().is_some_and(|folder| is_within(&path.0, folder)) {

@@ -34,7 +34,8 @@ impl Checkpoints {
             }
         }
         let stretches = self.store.as_ref().map(Stretches::read).unwrap_or_default();
-        let sessions: Vec<String> = named.iter().flat_map(|(start, end)| self.authors(&stretches, start, end)).collect();
+        let sessions: Vec<String> =
+            named.iter().flat_map(|(start, end)| self.authors(&stretches, start, end)).collect();
         joined.iter().map(|(start, end)| self.span(start, end, &stretches, &sessions)).collect()
     }
 

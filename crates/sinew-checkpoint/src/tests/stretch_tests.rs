@@ -219,3 +219,27 @@ fn an_end_without_a_session_ends_the_only_stretch_of_the_process() {
     let b2 = end(&b, "b");
     assert_eq!(undo(&b, &[(&b1, &b2)]), [""; 0]);
 }
+
+#[test]
+fn a_take_without_changed_directories_records_the_work_of_its_session() {
+    let project = project();
+    let (a, b) = (project.open(), project.open());
+    take(&a);
+    let take_unchanged = |kind| {
+        let (session, changed) = (Some("a".to_string()), Some(Vec::new()));
+        a.take(&TakeOptions { kind, session, changed, ..TakeOptions::default() }, &CancelToken::never()).unwrap()
+    };
+    project.run("echo unseen > f3");
+    let unchanged = take_unchanged(CheckpointKind::Start);
+    assert_eq!(a.list().unwrap().len(), 1, "nothing is scanned");
+    let b1 = start(&b, "b");
+    project.run("echo a > f1");
+    let b2 = end(&b, "b");
+    assert!(unchanged.id < b1);
+    assert_eq!(undo(&b, &[(&b1, &b2)]), ["f1"]);
+    assert_eq!(take_unchanged(CheckpointKind::End).coverage.to_string(), "full");
+    let b3 = start(&b, "b");
+    project.run("echo b > f2");
+    let b4 = end(&b, "b");
+    assert_eq!(undo(&b, &[(&b3, &b4)]), [""; 0]);
+}
