@@ -1,6 +1,6 @@
 //! The checkpoints of one directory.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -16,6 +16,7 @@ use crate::changes;
 use crate::contents::ContentReader;
 use crate::directory::Directory;
 use crate::gc;
+use crate::git_clean::clean_files;
 use crate::git_objects::GitObjects;
 use crate::journal::{self, Journal};
 use crate::manifest::Head;
@@ -202,8 +203,10 @@ impl Checkpoints {
         // For a few files, copying is cheaper than reading git's indexes.
         let mut state = State::new(rows);
         let mut git = (pack.is_some() && pending > FEW_BYTES).then(|| self.git.source(&self.root, &state));
+        let clean = if git.is_some() { clean_files(&self.directory, &state) } else { HashMap::new() };
         rows = state.into_rows();
         let mut reader = ContentReader::new(&self.directory, self.limits, pack, git.as_mut());
+        reader.clean = clean;
         let ignored = if pending > self.limits.checkpoint { self.ignored(cancel)? } else { HashSet::new() };
         reader.read_all(&mut rows, &ignored, cancel)?;
         let mut failure = reader.failure.take();

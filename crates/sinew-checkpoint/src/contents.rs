@@ -1,6 +1,6 @@
 //! Reads the files that a scan found changed: computes their hashes and copies them to the store.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::AsFd;
@@ -13,7 +13,7 @@ use crate::git_index::blob_id;
 use crate::git_objects::GitSource;
 use crate::options::Limits;
 use crate::pack::{PackWriter, digest};
-use crate::row::{Content, Gap, Hash, Kind, Row, parent_of};
+use crate::row::{Content, Gap, GitId, Hash, Kind, Row, parent_of};
 use crate::scan::now;
 
 /// Reads files. With a pack, their contents are stored.
@@ -23,6 +23,8 @@ pub(crate) struct ContentReader<'a, 'p> {
     pack: Option<&'a mut PackWriter<'p>>,
     /// Git's objects, which need no copy.
     git: Option<&'a mut GitSource>,
+    /// The files whose content git's index knows.
+    pub(crate) clean: HashMap<Box<[u8]>, GitId>,
     /// The number of bytes added to the pack.
     added: u64,
     /// The directory of the last file.
@@ -39,7 +41,17 @@ impl<'a, 'p> ContentReader<'a, 'p> {
         pack: Option<&'a mut PackWriter<'p>>,
         git: Option<&'a mut GitSource>,
     ) -> Self {
-        ContentReader { root, limits, pack, git, added: 0, folder: None, buffer: Vec::new(), failure: None }
+        ContentReader {
+            root,
+            limits,
+            pack,
+            git,
+            clean: HashMap::new(),
+            added: 0,
+            folder: None,
+            buffer: Vec::new(),
+            failure: None,
+        }
     }
 
     /// Reads every row that is [`Content::Pending`]. Files that are not `ignored` are read first, so that they use the
@@ -69,6 +81,12 @@ impl<'a, 'p> ContentReader<'a, 'p> {
             row.content = Content::Missing(Gap::TooLarge);
             return;
         }
+        if let Some(id) = self.clean.get(&row.path).copied()
+            && self.keep_clean(row, &id)
+        {
+            row.content = Content::Git(id);
+            return;
+        }
         let read = self.open(row).and_then(|file| self.load(&file, row));
         row.content = match read {
             Ok(true) => self.keep(),
@@ -87,6 +105,18 @@ impl<'a, 'p> ContentReader<'a, 'p> {
             Some((_, folder)) => Ok(folder.open_file(as_name(name))?),
             None => Err(io::ErrorKind::NotFound.into()),
         }
+    }
+
+    /// Uses git's object as the content of a file that has not changed since the scan. Returns false if the file must be
+    /// read.
+    fn keep_clean(&mut self, row: &mut Row, id: &GitId) -> bool {
+        let Ok(file) = self.open(row) else { return false };
+        let is_same = rustix::fs::fstat(&file).is_ok_and(|stat| Row::of(&row.path, &stat, 0).has_same_stamp(row));
+        if !is_same || !self.git.as_mut().is_some_and(|git| git.keep_sized(id, row.size)) {
+            return false;
+        }
+        row.attributes = self.attributes(&file);
+        true
     }
 
     /// Reads a file into the buffer and updates its row. Returns false if the file grew beyond the limit.

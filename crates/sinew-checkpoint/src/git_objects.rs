@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 
 use crate::directory::{Directory, as_name};
 use crate::git_index::blob_id;
-use crate::git_pack::{PackIndex, read_file, read_loose, read_packed};
+use crate::git_pack::{PackIndex, loose_size, open_file, packed_size, read_file, read_loose, read_packed};
 use crate::pack::sync_directory;
 use crate::row::{GitId, Kind};
 use crate::scan::shown;
@@ -83,7 +83,7 @@ impl GitObjects {
         for folder in &folders {
             let paths = Directory::paths_in(&folder.join("pack")).into_iter();
             for path in paths.filter(|path| path.extension().is_some_and(|end| end == "idx")) {
-                packs.extend(PackIndex::open(&path).map(|index| SourcePack { path, index, is_kept: None }));
+                packs.extend(PackIndex::open(&path).map(|index| SourcePack { path, index, file: None, is_kept: None }));
             }
         }
         GitSource { target: self.folder.clone(), folders, packs, is_changed: false }
@@ -148,6 +148,8 @@ fn add_folder(data: &Path, folders: &mut Vec<PathBuf>) {
 struct SourcePack {
     path: PathBuf,
     index: PackIndex,
+    /// The pack, once the size of an object was read.
+    file: Option<fs::File>,
     /// Whether the store has a link to it; `None` before the first attempt.
     is_kept: Option<bool>,
 }
@@ -188,6 +190,25 @@ impl GitSource {
             }
         }
         false
+    }
+
+    /// Links an object into the store if it has this size. An object of another size is not the content of the file:
+    /// git converted it.
+    pub(crate) fn keep_sized(&mut self, id: &GitId, size: u64) -> bool {
+        self.size_of(id) == Some(size) && self.keep(id)
+    }
+
+    fn size_of(&mut self, id: &GitId) -> Option<u64> {
+        for pack in self.packs.iter_mut().filter(|pack| pack.index.find(id).is_some()) {
+            if pack.file.is_none() {
+                pack.file = open_file(&pack.path.with_extension("pack"));
+            }
+            if let Some(size) = pack.file.as_ref().and_then(|file| packed_size(file, &pack.index, id)) {
+                return Some(size);
+            }
+        }
+        let name = hex(id);
+        self.folders.iter().find_map(|folder| loose_size(&folder.join(&name[..2]).join(&name[2..])))
     }
 
     /// Syncs the links to disk.

@@ -24,7 +24,7 @@ const OFFSET_DELTA: u8 = 6;
 const ID_DELTA: u8 = 7;
 
 /// Opens a regular file. A pipe in its place does not block the call.
-fn open_file(path: &Path) -> Option<File> {
+pub(crate) fn open_file(path: &Path) -> Option<File> {
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     let file = File::from(open_quietly(CWD, path, flags).ok()?);
     file.metadata().is_ok_and(|metadata| metadata.is_file()).then_some(file)
@@ -117,7 +117,8 @@ struct Entry {
     data: Vec<u8>,
 }
 
-fn read_entry(file: &File, offset: u64) -> Option<Entry> {
+/// Reads the header of an entry; returns it with the size of its data, and the offset at which the data starts.
+fn read_header(file: &File, offset: u64) -> Option<(Entry, usize, u64)> {
     let mut head = [0u8; 64];
     let length = file.read_at(&mut head, offset).ok()?;
     let head = &head[..length];
@@ -142,12 +143,39 @@ fn read_entry(file: &File, offset: u64) -> Option<Entry> {
         entry.base_id = *head.get(at..)?.first_chunk()?;
         at += 20;
     }
-    if size > MAX_OBJECT {
-        return None;
-    }
-    let source = FileAt { file, offset: offset + at as u64 };
+    (size <= MAX_OBJECT).then_some((entry, size, offset + at as u64))
+}
+
+fn read_entry(file: &File, offset: u64) -> Option<Entry> {
+    let (mut entry, size, offset) = read_header(file, offset)?;
+    let source = FileAt { file, offset };
     ZlibDecoder::new(source).take(size as u64 + 1).read_to_end(&mut entry.data).ok()?;
     (entry.data.len() == size).then_some(entry)
+}
+
+/// Returns the size of an object in a pack without reading its content.
+pub(crate) fn packed_size(file: &File, index: &PackIndex, id: &GitId) -> Option<u64> {
+    let (entry, length, offset) = read_header(file, index.find(id)?)?;
+    if entry.kind == BLOB {
+        return Some(length as u64);
+    }
+    if entry.kind != OFFSET_DELTA && entry.kind != ID_DELTA {
+        return None;
+    }
+    // A delta starts with the sizes of its base and of its result.
+    let mut sizes = Vec::new();
+    ZlibDecoder::new(FileAt { file, offset }).take(20).read_to_end(&mut sizes).ok()?;
+    let mut rest = &sizes[..];
+    size(&mut rest)?;
+    Some(size(&mut rest)? as u64)
+}
+
+/// Returns the size of a blob in a loose file without reading its content.
+pub(crate) fn loose_size(path: &Path) -> Option<u64> {
+    let mut head = Vec::new();
+    ZlibDecoder::new(open_file(path)?).take(32).read_to_end(&mut head).ok()?;
+    let end = head.iter().position(|byte| *byte == 0)?;
+    std::str::from_utf8(head[..end].strip_prefix(b"blob ")?).ok()?.parse().ok()
 }
 
 /// Reads a file from an offset on, without changing the file's position.

@@ -28,6 +28,8 @@ mod fault;
 #[cfg(unix)]
 mod gc;
 #[cfg(unix)]
+mod git_clean;
+#[cfg(unix)]
 mod git_index;
 #[cfg(unix)]
 mod git_objects;

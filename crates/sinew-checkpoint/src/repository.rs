@@ -75,7 +75,7 @@ pub(crate) fn position(directory: &Directory, name: &OsStr) -> Vec<u8> {
 }
 
 /// Opens the folder of a repository's data. Follows the file that a linked work tree or a submodule has instead.
-fn open_data(directory: &Directory, name: &OsStr) -> Option<Directory> {
+pub(crate) fn open_data(directory: &Directory, name: &OsStr) -> Option<Directory> {
     if let Ok(data) = open_at(directory, name) {
         return Some(data);
     }
@@ -84,12 +84,12 @@ fn open_data(directory: &Directory, name: &OsStr) -> Option<Directory> {
     open_at(directory, as_name(target)).ok()
 }
 
-fn open_at(directory: impl AsFd, path: &OsStr) -> rustix::io::Result<Directory> {
+pub(crate) fn open_at(directory: impl AsFd, path: &OsStr) -> rustix::io::Result<Directory> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     Ok(Directory::from(open_quietly(directory, path, flags)?))
 }
 
-fn read_limited(directory: &Directory, path: &OsStr, limit: u64) -> Option<Vec<u8>> {
+pub(crate) fn read_limited(directory: &Directory, path: &OsStr, limit: u64) -> Option<Vec<u8>> {
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     let file = File::from(open_quietly(directory, path, flags).ok()?);
     if !file.metadata().ok()?.is_file() {

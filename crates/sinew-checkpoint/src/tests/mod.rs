@@ -2,6 +2,7 @@
 
 mod attribution_tests;
 mod child_tests;
+mod clean_tests;
 mod kill_tests;
 mod limit_tests;
 mod program_tests;
