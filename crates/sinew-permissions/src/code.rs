@@ -6,7 +6,6 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::pattern::{ANY, is_listed};
-use super::sed;
 
 /// The language of the code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,7 +31,7 @@ pub(super) fn is_plain(language: Language, code: &str) -> bool {
 /// Python modules of which every name except those in `PYTHON_STARTS` may be used.
 const PYTHON_MODULES: &str = "base64 binascii bisect calendar collections csv datetime decimal difflib enum fractions functools \
     glob gzip hashlib heapq hmac html io itertools json locale math pathlib pprint random re secrets socket sqlite3 ssl \
-    statistics string struct sys textwrap time timeit tomllib typing unicodedata urllib uuid zlib zoneinfo";
+    statistics string struct sys textwrap time tomllib unicodedata urllib uuid zlib zoneinfo";
 
 /// Python modules of which only some names may be used.
 const PYTHON_PARTS: &[(&str, &str)] = &[
@@ -46,7 +45,8 @@ const PYTHON_PARTS: &[(&str, &str)] = &[
 /// Words with which Python starts a program, creates code from text, or accesses a name by text.
 const PYTHON_STARTS: &str = "system exec eval compile spawn* popen Popen subprocess fork* pty getattr setattr vars globals locals \
     builtins codecs modules importlib ctypes breakpoint breakpointhook attrgetter methodcaller runpy marshal pickle posix nt \
-    Formatter meta_path path_hooks path_importer_cache load_extension enable_load_extension sched inspect loader";
+    Formatter meta_path path_hooks path_importer_cache load_extension enable_load_extension sched inspect loader \
+    timeit typing get_type_hints ForwardRef singledispatch* update_wrapper remote_exec CGIHTTPRequestHandler";
 
 fn python(code: &str) -> bool {
     static WORD: LazyLock<Regex> = LazyLock::new(|| regex(r"[A-Za-z_][A-Za-z0-9_]*"));
@@ -58,7 +58,8 @@ fn python(code: &str) -> bool {
         LazyLock::new(|| regex(r"^import ([\w.]+)(?:; ?print\([\w.]+\.__(?:version|file|path)__\))?$"));
     let is_module = |name: &str| is_listed(name.split('.').next().unwrap_or_default(), PYTHON_MODULES);
     if let Some(shown) = SHOWS.captures(code.trim()) {
-        return !is_listed(&shown[1], "antigravity pty this code pdb idlelib");
+        let first = shown[1].split('.').next().unwrap_or_default();
+        return !is_listed(first, "antigravity pty this code pdb idlelib IPython") && !shown[1].contains("__main__");
     }
     for statement in code.split([';', '\n']).map(str::trim) {
         if !WORD.find_iter(statement).any(|word| word.as_str() == "import") {
@@ -135,17 +136,80 @@ fn javascript(code: &str) -> bool {
         })
 }
 
-/// Accepts replacements as in `sed`, and `print if /x/`.
+/// Accepts a list of replacements, or one `print` of fields, or the separator of `-F`.
 fn perl(code: &str) -> bool {
-    static PRINTS: LazyLock<Regex> = LazyLock::new(|| regex(r#"^print(?: (?:if|unless) /[^/"'`$@(]*/)?;?$"#));
-    static STARTS: LazyLock<Regex> =
-        LazyLock::new(|| regex(r"\b(?:system|exec|qx|open|eval|do|require|use|syscall|fork)\b"));
+    static PRINTS: LazyLock<Regex> = LazyLock::new(|| {
+        let item = r#"(?:\$F\[-?\d+\]|\$[_.&\d]|"(?:[^"\\$@`]|\\[nt])*")"#;
+        regex(&format!(r#"^print(?: {item}(?:, ?{item})*)?(?: (?:if|unless) /[^/"'`$@]*/)?;?$"#))
+    });
+    static SEPARATOR: LazyLock<Regex> = LazyLock::new(|| regex(r"^/?(?:[,:;|. -]|\\[ts|.]\+?)+/?$"));
     let code = code.trim();
-    let evaluates = ["@{", "${", "(?{", "(??{", "`"].iter().any(|text| code.contains(text));
-    let starts = STARTS.is_match(code);
-    let replaces =
-        code.starts_with(['s', 'y']) && code.chars().nth(1).is_some_and(|letter| letter.is_ascii_punctuation());
-    !evaluates && !starts && (PRINTS.is_match(code) || replaces && !sed::may_run(code))
+    PRINTS.is_match(code) || SEPARATOR.is_match(code) || perl_replaces(code)
+}
+
+/// Returns whether code consists of `s///`, `y///` and `tr///` only, none of which evaluates its text.
+fn perl_replaces(code: &str) -> bool {
+    let mut rest = code;
+    loop {
+        let plain = rest.starts_with('s');
+        let Some(behind) = ["s", "y", "tr"].iter().find_map(|name| rest.strip_prefix(name)) else { return false };
+        // After other delimiters, Perl may read a longer word: `s::x`, `s=>`.
+        let Some(by) = behind.chars().next().filter(|by| "/|,!#%~".contains(*by)) else { return false };
+        let Some((pattern, behind)) = perl_part(&behind[1..], by) else { return false };
+        let Some((text, behind)) = perl_part(behind, by) else { return false };
+        if plain && !(perl_is_text(pattern) && perl_is_text(text)) {
+            return false;
+        }
+        let flags = if plain { "gimsxar" } else { "cdsr" };
+        let behind = behind.trim_start_matches(|letter| flags.contains(letter)).trim_start();
+        rest = behind.trim_start_matches(';').trim_start();
+        if rest.is_empty() {
+            return true;
+        }
+        if !behind.starts_with(';') {
+            return false;
+        }
+    }
+}
+
+/// Splits a text at the next delimiter that is not escaped.
+fn perl_part(text: &str, by: char) -> Option<(&str, &str)> {
+    let mut escaped = false;
+    for (at, letter) in text.char_indices() {
+        match letter {
+            _ if escaped => escaped = false,
+            '\\' => escaped = true,
+            _ if letter == by => return Some((&text[..at], &text[at + by.len_utf8()..])),
+            _ => {}
+        }
+    }
+    None
+}
+
+/// Returns whether a pattern or a replacement runs no code: it has no code block, and each variable in it is a plain one
+/// without an index, which could be any expression.
+fn perl_is_text(text: &str) -> bool {
+    if ["?{", "*{", "`"].iter().any(|code| text.contains(code)) {
+        return false;
+    }
+    let mut letters = text.char_indices();
+    while let Some((at, letter)) = letters.next() {
+        match letter {
+            '\\' => drop(letters.next()),
+            '@' => return false,
+            '$' => {
+                let behind = &text[at + 1..];
+                let named = behind.trim_start_matches(|letter: char| letter == '_' || letter.is_ascii_alphanumeric());
+                let name = behind.len() - named.len();
+                let ends = behind.is_empty() || behind.starts_with([')', '|']);
+                if !ends && (name == 0 || named.starts_with(['[', '{', '-', ':', '\''])) {
+                    return false;
+                }
+            }
+            _ => {}
+        }
+    }
+    true
 }
 
 fn regex(pattern: &str) -> Regex {
@@ -175,6 +239,13 @@ mod tests {
             (Python, "exec('x')", false),
             (Python, "from os import system as s; s('x')", false),
             (Python, "print(\0)", false),
+            (Python, "import timeit; timeit.timeit('x')", false),
+            (Python, "from timeit import timeit as t; t('x')", false),
+            (Python, "import typing; typing.get_type_hints(f)", false),
+            (Python, "import functools; functools.singledispatch(f)", false),
+            (Python, "import sys; sys.remote_exec(1, 'x')", false),
+            (Python, "import IPython.__main__", false),
+            (Python, "import idlelib.idle", false),
             (Python, "import yaml; yaml.load('x')", false),
             (JavaScript, "console.log(require(\"./package.json\").version)", true),
             (JavaScript, "JSON.parse(require('fs').readFileSync('a')).b.map(x => x[0])", true),
@@ -194,6 +265,26 @@ mod tests {
             (Perl, "s/a/b/;system qw yxy", false),
             (Perl, "system qw yxy", false),
             (Perl, "s/a/@{[system 1]}/", false),
+            (Perl, "s/a/b/; s/(x+)$/<$1>/gi; tr/a-z/A-Z/;", true),
+            (Perl, "s/\\n+/\\n/g", true),
+            (Perl, "s/me@x/y/", false),
+            (Perl, "print $F[0], \" \", $F[-1]", true),
+            (Perl, "print \"$x[f()]\"", false),
+            (Perl, "print $F[f()]", false),
+            (Perl, ",", true),
+            (Perl, "/x/;f()", false),
+            (Perl, "s/a/b/;a;readpipe(1)", false),
+            (Perl, "s/a/b/;#x\nreadpipe(1)", false),
+            (Perl, "s/(.*)/b/;w;readpipe(1)", false),
+            (Perl, "s/a/$x[readpipe 1]/", false),
+            (Perl, "s/a/$1->[readpipe 1]/", false),
+            (Perl, "s/a/$h{readpipe 1}/", false),
+            (Perl, "s/(?{f()})/x/", false),
+            (Perl, "s/(*{f()})/x/", false),
+            (Perl, "s::x:;readpipe(1);:", false),
+            (Perl, "s/a/b/ee", false),
+            (Perl, "s/a/b/ x readpipe(1)", false),
+            (Perl, "y/a/b/;a;readpipe(1)", false),
             (Other, "puts 1", false),
         ] {
             assert_eq!(is_plain(language, code), expect, "{code}");

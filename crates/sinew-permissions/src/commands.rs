@@ -1,16 +1,13 @@
 //! Programs of a line that run commands or code from their arguments or their input.
 
-use super::code::is_plain;
+use super::code::{Language, is_plain};
 use super::interpreters::{self, Source};
-use super::line::{LOOKED_AT, Line, substitutes};
+use super::line::{Line, substitutes};
 use super::pattern::{ANY, is_listed};
-use super::runners::{CommandPosition, DATA, GIT_COMMANDS, GIT_SETTINGS, GIT_VALUES, Values};
-use super::sed;
+use super::runners::{CommandPosition, DATA, INLINE, MODULES, PROFILERS, READING_MODULES, SHELL_WORDS, Values};
+use super::syntax::Input;
 use super::variables::{Effect, effect};
-use super::words::{name, rows, spellings, values};
-
-/// Python modules that run code which they read or receive as an argument.
-const READING_MODULES: &str = "code pdb bdb timeit pty IPython idlelib asyncio runpy trace";
+use super::words::{is_line, name, rows, values};
 
 impl Line {
     /// Finds the commands that a program runs because of its options, and the lines that it reads.
@@ -50,11 +47,17 @@ impl Line {
             CommandPosition::Words | CommandPosition::WordsAndInput => {}
             CommandPosition::Shell => self.shell(words, has_input, inner),
             CommandPosition::Lines => {
-                for word in arguments.iter().filter(|word| word.contains([' ', '\t', '\n', ';', '|', '&', '`', '('])) {
+                for word in arguments.iter().filter(|word| is_line(word)) {
                     self.read_inner(word, inner);
                     if let Some((_, value)) = word.split_once('=') {
                         self.read_inner(value, inner);
                     }
+                }
+            }
+            CommandPosition::LinesAfter(beginnings) => {
+                let lines = arguments.iter().filter(|word| beginnings.iter().any(|begin| word.starts_with(begin)));
+                for (_, line) in lines.filter_map(|word| word.split_once('=')) {
+                    self.read_inner(line, inner);
                 }
             }
             CommandPosition::LinesOf(options) => {
@@ -66,6 +69,17 @@ impl Line {
                 if arguments.iter().any(|word| beginnings.iter().any(|begin| word.starts_with(begin))) {
                     self.unsure("an argument may make a program run commands");
                 }
+            }
+            CommandPosition::UnknownWithin(texts) => {
+                let holds = |word: &String| {
+                    let word = word.to_ascii_lowercase();
+                    texts.iter().any(|text| word.contains(text))
+                };
+                if arguments.iter().any(holds) {
+                    self.unsure("an argument may make a program run commands");
+                }
+                // An expansion could contain such a text.
+                self.evaluates |= arguments.iter().any(|word| word.contains(ANY));
             }
             CommandPosition::UnknownBut(begin, known) => {
                 let is_unknown = |word: &&String| {
@@ -90,6 +104,7 @@ impl Line {
             CommandPosition::UnknownValues(options, known) => {
                 let is_known = |value: &str| match known {
                     Values::Files => !value.starts_with(['|', '!']) && !value.contains(ANY),
+                    Values::Sql(starts) => is_sql(value, starts),
                     Values::Settings(names) => {
                         is_listed(&value.split(['=', ' ']).next().unwrap_or_default().to_ascii_lowercase(), names)
                     }
@@ -105,7 +120,21 @@ impl Line {
             }
             CommandPosition::Reads if has_input => self.unsure("a program runs commands from its input"),
             CommandPosition::Reads => {}
-            CommandPosition::Interpreter => self.interpreter(words, has_input),
+            CommandPosition::ReadsUnlessFile => {
+                let input = self.input.clone();
+                let plain = |file: &String| !file.contains(ANY) && self.is_plain_file(file, true);
+                if has_input && !matches!(&input, Input::File(file) if plain(file)) {
+                    self.unsure("a program runs commands from its input");
+                }
+            }
+            CommandPosition::ReadsUnlessTold(valued) if has_input && operands(arguments, valued) < 2 => {
+                self.unsure("a program runs commands from its input");
+            }
+            CommandPosition::ReadsUnlessTold(_) => {}
+            CommandPosition::AlwaysBut(known)
+                if !arguments.is_empty() && arguments.iter().all(|word| is_listed(word, known)) => {}
+            CommandPosition::AlwaysBut(_) => self.unsure("a program may run any command"),
+            CommandPosition::Interpreter => self.interpreter(words, has_input, inner),
             CommandPosition::ScriptOf(options) => {
                 let scripts = values(arguments, options);
                 if scripts.iter().any(|file| file.contains(ANY) || !self.is_plain_file(file, has_input)) {
@@ -140,6 +169,10 @@ impl Line {
         let (mut is_line, mut by_input) = (false, false);
         while let Some(word) = rest.next_if(|word| word.len() > 1 && word.starts_with(['-', '+'])) {
             match word {
+                // Without the `--`, which some runners remove, the next word would be an option.
+                "--" if rest.peek().is_some_and(|next| next.starts_with('-')) => {
+                    return self.unsure("a shell has an option that is not known");
+                }
                 "--" => break,
                 "--version" | "--help" => return,
                 "--norc" | "--noprofile" | "--posix" | "--login" | "--verbose" | "--restricted" => {}
@@ -147,9 +180,10 @@ impl Line {
                 _ => {
                     is_line |= word.contains('c');
                     by_input |= word.contains(['s', 'i']);
+                    self.shell_options(word);
                     // `-o pipefail` and `-O extglob` each have a value.
                     let settings = word.matches(['o', 'O']).count();
-                    rest.by_ref().take(settings).for_each(drop);
+                    rest.by_ref().take(settings).for_each(|setting| self.shell_options(setting));
                 }
             }
         }
@@ -172,20 +206,98 @@ impl Line {
     }
 
     /// Checks the code of an interpreter: in the call, in a file, or from standard input.
-    fn interpreter(&mut self, words: &[String], has_input: bool) {
+    fn interpreter(&mut self, words: &[String], has_input: bool, inner: usize) {
         let Some(row) = interpreters::find(name(words)) else { return };
-        for source in row.sources(&words[1..]) {
+        let arguments = &words[1..];
+        let runs_arguments = row.language == Language::Perl
+            && arguments.iter().any(|word| word.trim().starts_with('|') || word.trim().ends_with('|'));
+        if runs_arguments {
+            self.unsure("perl runs an argument with | as a command");
+        }
+        for source in row.sources(arguments) {
             let reason = match source {
                 Source::Code(code) if is_plain(row.language, code) => continue,
-                Source::Module(module) if !module.contains(ANY) && !is_listed(module, READING_MODULES) => continue,
-                Source::Script(file) if self.is_plain_file(file, has_input) => continue,
+                Source::Module(module, rest) if self.is_module(module, &rest, has_input, inner) => continue,
+                Source::Script(file) if self.is_plain_file(file, has_input) => {
+                    let at = arguments.iter().position(|word| word == file).map_or(arguments.len(), |at| at + 1);
+                    self.inline(&arguments[at..], has_input);
+                    // The debugger reads commands.
+                    if has_input && row.language == Language::JavaScript && is_listed(file, "inspect debug") {
+                        self.unsure("a program runs code from its input");
+                    }
+                    continue;
+                }
+                Source::Input if self.is_plain_document(row.language) => continue,
                 Source::Nothing => continue,
                 Source::Code(_) => "code of another language may start programs",
-                Source::Module(_) => "a module runs code from its input or arguments",
+                Source::Module(..) => "a module runs code from its input or arguments",
                 Source::Script(_) | Source::Input => "a program runs code from something that is not a plain file",
                 Source::Unknown => "an interpreter has an unknown option",
             };
             self.unsure(reason);
+        }
+    }
+
+    /// Returns whether the input is a here-document with code that clearly starts no program.
+    fn is_plain_document(&self, language: Language) -> bool {
+        matches!(&self.input, Input::Document(code) if is_plain(language, code))
+    }
+
+    /// Returns whether a module is a known one, or a file of the project. Checks its arguments as those of a program.
+    fn is_module(&mut self, module: &str, arguments: &[&str], has_input: bool, inner: usize) -> bool {
+        let first = module.split('.').next().unwrap_or_default();
+        if module.contains(ANY) || is_listed(first, READING_MODULES) {
+            return false;
+        }
+        if is_listed(first, PROFILERS) {
+            return self.profiled(arguments, has_input, inner);
+        }
+        let words: Vec<String> = [first].iter().chain(arguments).map(|word| (*word).to_string()).collect();
+        for takes in rows(first) {
+            self.takes(takes, &words, has_input, inner);
+        }
+        self.inline(&words[1..], has_input);
+        let path = module.replace('.', "/");
+        is_listed(first, MODULES)
+            || self.has_file(&format!("{path}.py"))
+            || self.has_file(&format!("{path}/__main__.py"))
+    }
+
+    /// Returns whether a module that runs a script or another module runs a plain file or a known module.
+    fn profiled(&mut self, arguments: &[&str], has_input: bool, inner: usize) -> bool {
+        let mut rest = arguments.iter().copied();
+        let mut by_name = false;
+        while let Some(word) = rest.next() {
+            if word == "-o" || word == "-s" {
+                rest.next();
+            } else if word.len() > 1 && word.starts_with('-') {
+                by_name |= word.contains('m') && !word.starts_with("--");
+            } else if by_name {
+                let behind: Vec<&str> = rest.collect();
+                return self.is_module(word, &behind, has_input, inner);
+            } else if !self.is_plain_file(word, has_input) {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Checks the arguments of a program that is not known for code and for a mode in which it reads code.
+    pub(super) fn inline(&mut self, arguments: &[String], has_input: bool) {
+        let is_code = |value: &str| value.contains(['\'', '"', '(', ')', '`', '$', '\\', ';', '|', '{', ANY]);
+        let codes = arguments.iter().enumerate().filter_map(|(at, word)| {
+            let next = || arguments.get(at + 1).map_or("", String::as_str);
+            match word.split_once('=') {
+                Some((option, value)) if is_listed(option, INLINE) => Some(value),
+                _ if is_listed(word, INLINE) => Some(next()),
+                _ => None,
+            }
+        });
+        if codes.into_iter().any(is_code) {
+            self.unsure("code of another language may start programs");
+        }
+        if has_input && arguments.iter().any(|word| is_listed(word, SHELL_WORDS)) {
+            self.unsure("a program runs code from its input");
         }
     }
 
@@ -237,7 +349,9 @@ impl Line {
         for (name, value) in arguments.iter().filter_map(|word| word.split_once('=')) {
             let function = name.starts_with("BASH_FUNC_");
             let line = effect(name, value, false) == Effect::Line;
-            if function || is_identifier(name) && line && !is_listed(program, DATA) {
+            // After `set -k`, the shell passes such arguments as variables to every program.
+            let line = line && !is_listed(program, DATA) || self.has_keywords();
+            if function || is_identifier(name) && line {
                 self.variable(name, value, true, depth);
             }
         }
@@ -256,153 +370,28 @@ impl Line {
         let integer = arguments.iter().any(|word| word.starts_with('-') && word.contains('i'));
         self.evaluates |= name == "let" || by_option && (integer || matches!(name, "test" | "[" | "printf" | "unset"));
     }
-
-    fn sed(&mut self, arguments: &[String], has_input: bool) {
-        let mut rest = arguments.iter().map(String::as_str);
-        let (mut scripts, mut words, mut files) = (Vec::new(), Vec::new(), Vec::new());
-        let mut known = true;
-        while let Some(word) = rest.next() {
-            if let Some(long) = word.strip_prefix("--") {
-                let (name, value) = long.split_once('=').map_or((long, None), |(name, value)| (name, Some(value)));
-                let is = |option: &str| !name.is_empty() && option.starts_with(name);
-                if is("expression") {
-                    scripts.extend(value.or_else(|| rest.next()));
-                } else if is("file") && !is("follow-symlinks") {
-                    files.extend(value.or_else(|| rest.next()));
-                } else if !name.is_empty() {
-                    const FLAGS: &str = "quiet silent debug follow-symlinks in-place null-data posix regexp-extended separate \
-                        sandbox unbuffered help version zero-terminated";
-                    known &= FLAGS.split(' ').any(|flag| flag.starts_with(name));
-                }
-                continue;
-            }
-            let Some(letters) = word.strip_prefix('-').filter(|letters| !letters.is_empty()) else {
-                words.push(word);
-                continue;
-            };
-            for (at, letter) in letters.char_indices() {
-                let behind = Some(&letters[at + letter.len_utf8()..]).filter(|behind| !behind.is_empty());
-                match letter {
-                    'n' | 'E' | 'r' | 's' | 'u' | 'z' => continue,
-                    // The rest of the word is the suffix of the backup file.
-                    'i' => {}
-                    'e' => scripts.extend(behind.or_else(|| rest.next())),
-                    'f' => files.extend(behind.or_else(|| rest.next())),
-                    _ => known = false,
-                }
-                break;
-            }
-        }
-        if scripts.is_empty() && files.is_empty() {
-            // On BSD, `-i` is followed by an empty word.
-            scripts.extend(words.iter().find(|word| !word.is_empty()));
-        }
-        if files.iter().any(|file| file.contains(ANY) || !self.is_plain_file(file, has_input)) {
-            self.unsure("sed reads its script from something that is not a plain file");
-        }
-        if !known || scripts.iter().any(|script| script.contains(ANY) || sed::may_run(script)) {
-            self.unsure("a sed script may run commands");
-        }
-    }
-
-    fn awk(&mut self, arguments: &[String], has_input: bool) {
-        let mut rest = arguments.iter().map(String::as_str);
-        let (mut programs, mut files) = (Vec::new(), Vec::new());
-        let mut known = true;
-        while let Some(word) = rest.next() {
-            let (name, value) = match word.split_once('=').filter(|_| word.starts_with("--")) {
-                Some((name, value)) => (name, Some(value)),
-                None => (word, None),
-            };
-            match name {
-                "--" => {
-                    programs.extend(rest.next().filter(|_| files.is_empty()));
-                    break;
-                }
-                "--version" | "--help" | "--posix" | "--re-interval" | "--csv" => {}
-                "-v" | "-F" | "--assign" | "--field-separator" => drop(value.or_else(|| rest.next())),
-                "-f" | "--file" => files.extend(value.or_else(|| rest.next())),
-                "-e" | "--source" => programs.extend(value.or_else(|| rest.next())),
-                _ if name.starts_with("-F") || name.starts_with("-v") => {}
-                _ if name.starts_with("-f") => files.push(&name[2..]),
-                _ if name.starts_with('-') && name.len() > 1 => known = false,
-                _ => {
-                    programs.extend(Some(word).filter(|_| files.is_empty() && programs.is_empty()));
-                    break;
-                }
-            }
-        }
-        if !known || files.iter().any(|file| file.contains(ANY) || !self.is_plain_file(file, has_input)) {
-            self.unsure("awk reads its program from something that is not a plain file, or has an unknown option");
-        }
-        let starts = |program: &&str| {
-            let text = program.replace("||", " ");
-            let calls =
-                text.match_indices('@').any(|(at, _)| text[at + 1..].starts_with(|next: char| next.is_alphabetic()));
-            calls || text.contains(['|', ANY]) || text.contains("system") || text.contains("getline")
-        };
-        if programs.iter().any(starts) {
-            self.unsure("an awk program may run commands");
-        }
-    }
-
-    fn git(&mut self, arguments: &[String], inner: usize) {
-        let mut at = 0;
-        while let Some(word) = arguments.get(at).filter(|word| word.starts_with('-')) {
-            let (option, value) =
-                word.split_once('=').map_or((word.as_str(), None), |(option, value)| (option, Some(value)));
-            let value = value.or_else(|| arguments.get(at + 1).map(String::as_str)).unwrap_or_default();
-            let sets = word.starts_with("-c") && !is_harmless(if word == "-c" { value } else { &word[2..] });
-            if sets || option == "--config-env" || option == "--exec-path" && word.contains('=') {
-                self.unsure("a setting of the call may make git run commands");
-            }
-            at += 1 + usize::from(GIT_VALUES.contains(&word.as_str()));
-        }
-        let Some(command) = arguments.get(at) else { return };
-        let rest = &arguments[at..];
-        let known = GIT_COMMANDS.contains(&format!(" {command} "));
-        if !known {
-            // Either an alias or an external program.
-            self.inside.push(format!("git {ANY}"));
-        } else if at > 0 {
-            self.inside.push(format!("git {}", rest.join(" ")));
-        }
-        let behind = |word: &str| rest.iter().position(|other| other == word).map(|at| &rest[at + 1..]);
-        match command.as_str() {
-            "config" => {
-                let words = rest[1..].iter().filter(|word| !word.starts_with('-'));
-                let sets = words.clone().count() > 1;
-                let keys = words.filter(|word| word.contains('.'));
-                // If no option has a value, the first word is the key.
-                let valued = rest.iter().any(|word| {
-                    let option = word.split('=').next().unwrap_or_default();
-                    word.starts_with("-f") || is_listed(option, "--file --blob --type --default --comment --value")
-                });
-                let count = if valued { usize::MAX } else { 1 };
-                if sets && keys.take(count).any(|key| !is_harmless(key)) {
-                    self.unsure("a saved setting may make git run commands later");
-                }
-            }
-            "bisect" | "submodule" | "for-each-repo" => {
-                let run = behind("run").or_else(|| behind("foreach")).or((command == "for-each-repo").then_some(rest));
-                for at in 0..run.map_or(0, |run| run.len().min(LOOKED_AT)) {
-                    let words = run.unwrap_or_default();
-                    self.inside.extend(spellings(&words[at..]));
-                    self.program(&words[at..], false, inner);
-                    if words[at].contains([' ', ';', '|', '&']) {
-                        self.read_inner(&words[at], inner);
-                    }
-                }
-            }
-            _ => {}
-        }
-    }
 }
 
-/// Returns whether a git setting never runs a program.
-fn is_harmless(setting: &str) -> bool {
-    let key = setting.split('=').next().unwrap_or_default().to_ascii_lowercase();
-    is_listed(&key, GIT_SETTINGS)
+/// Returns whether each statement starts with a listed word, and none leaves the language.
+fn is_sql(text: &str, starts: &str) -> bool {
+    let text = text.to_ascii_lowercase();
+    let outside = text.contains(['\\', ANY]) || text.contains("program");
+    let mut parts = text.split([';', '\n']).filter_map(|part| part.split_whitespace().next());
+    !outside && parts.all(|word| is_listed(word, starts))
+}
+
+/// Returns the number of arguments that are neither options nor the values of the options in `valued`.
+fn operands(arguments: &[String], valued: &str) -> usize {
+    let mut rest = arguments.iter();
+    let mut count = 0;
+    while let Some(word) = rest.next() {
+        if !word.starts_with('-') {
+            count += 1;
+        } else if is_listed(word, valued) {
+            rest.next();
+        }
+    }
+    count
 }
 
 /// Returns whether a text is a valid variable name.

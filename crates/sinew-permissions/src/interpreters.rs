@@ -7,7 +7,8 @@ use super::pattern::is_listed;
 /// The options of an interpreter, separated by spaces; a final `*` matches any ending. One-letter options may be
 /// combined.
 pub(super) struct Interpreter {
-    pub(super) names: &'static str,
+    /// Its names, each of which may be followed by a version: `python3.12`, but not `python3-config`.
+    names: &'static str,
     pub(super) language: Language,
     /// Options without a value.
     flags: &'static str,
@@ -17,6 +18,8 @@ pub(super) struct Interpreter {
     code: &'static str,
     /// Options whose value names a module.
     module: &'static str,
+    /// Options that load a module, and the values that run nothing but the module: `-r dotenv/config`.
+    loads: &'static [(&'static str, &'static str)],
     /// Options that make it search for its files by itself.
     finds: &'static str,
     /// Options that only print information.
@@ -27,7 +30,8 @@ pub(super) struct Interpreter {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Source<'a> {
     Code(&'a str),
-    Module(&'a str),
+    /// A module, and the arguments after it.
+    Module(&'a str, Vec<&'a str>),
     Script(&'a str),
     /// Its standard input.
     Input,
@@ -39,63 +43,88 @@ pub(super) enum Source<'a> {
 
 const INTERPRETERS: &[Interpreter] = &[
     Interpreter {
-        names: "python python2* python3* pypy*",
+        names: "python pythonw pypy graalpy micropython jython",
         language: Language::Python,
         flags: "-b -B -d -E -I -O -OO -P -q -s -S -u -v -x -R",
         values: "-W -X --check-hash-based-pycs",
         code: "-c",
         module: "-m",
+        loads: &[],
         finds: "",
         informs: "-h -V -? --help* --version",
     },
     Interpreter {
         names: "node nodejs",
         language: Language::JavaScript,
-        flags: "-c --check --test* --watch* --no-* --trace-* --enable-source-maps --experimental-* --harmony* --max-* \
-            --stack-size* --unhandled-rejections* --preserve-symlinks* --expose-gc --input-type* --conditions* --title*",
-        values: "-C",
+        flags: "-c --check --test --test-only --test-force-exit --test-update-snapshots --test-coverage-* --watch \
+            --watch-preserve-output --no-* --trace-* --enable-source-maps --harmony* --max-* --stack-size* \
+            --unhandled-rejections* --preserve-symlinks* --expose-gc --input-type* --conditions* --title* \
+            --experimental-vm-modules --experimental-strip-types --experimental-transform-types --experimental-modules \
+            --experimental-json-modules --experimental-wasm-modules --experimental-fetch --experimental-worker \
+            --experimental-specifier-resolution* --experimental-test-coverage --experimental-test-module-mocks \
+            --experimental-test-snapshots --experimental-test-isolation* --experimental-import-meta-resolve \
+            --experimental-global-* --experimental-websocket --experimental-sqlite --experimental-require-module \
+            --experimental-detect-module --experimental-default-type* --experimental-top-level-await \
+            --experimental-abortcontroller --experimental-permission --experimental-webstorage \
+            --experimental-eventsource",
+        values: "-C --watch-path --test-name-pattern --test-skip-pattern --test-concurrency --test-timeout --test-shard \
+            --test-isolation --test-reporter-destination",
         code: "-e -p -pe --eval --print",
         module: "",
+        loads: &[
+            (
+                "-r --require --import --loader --experimental-loader",
+                "dotenv/config tsx tsx/cjs tsx/esm ts-node/register ts-node/register/transpile-only ts-node/esm \
+                 source-map-support/register esm @swc-node/register @swc-node/register/esm-register @babel/register \
+                 tsconfig-paths/register",
+            ),
+            ("--test-reporter", "spec tap dot junit lcov"),
+        ],
         finds: "--test",
         informs: "-v -h --version --help --v8-options",
     },
     Interpreter {
-        names: "perl*",
+        names: "perl",
         language: Language::Perl,
-        flags: "-w -W -X -t -T -u -U -n -p -a -s -c -l -i* -F* -0 -1 -2 -3 -4 -5 -6 -7",
+        flags: "-w -W -X -t -T -u -U -n -p -a -s -c -l -i* -0 -1 -2 -3 -4 -5 -6 -7",
         values: "-I",
-        code: "-e -E -M -m",
+        // `-F` is inserted into the code.
+        code: "-e -E -M -m -F",
         module: "",
+        loads: &[],
         finds: "",
         informs: "-v -V -h",
     },
     Interpreter {
-        names: "ruby*",
+        names: "ruby jruby truffleruby",
         language: Language::Other,
         flags: "-w -W* -v -n -p -a -l -s -c -U",
         values: "-I -r -C -E",
         code: "-e",
         module: "",
+        loads: &[],
         finds: "",
         informs: "-h --help --version --copyright",
     },
     Interpreter {
-        names: "php*",
+        names: "php php-cgi php-fpm phpdbg",
         language: Language::Other,
-        flags: "-n -q -C",
+        flags: "-n -q -C -l",
         values: "-f -F",
         code: "-r -B -R -E",
         module: "",
+        loads: &[],
         finds: "",
         informs: "-v -m -i -h --version --help --ini",
     },
     Interpreter {
-        names: "lua* luajit",
+        names: "lua luajit texlua",
         language: Language::Other,
         flags: "-W -E",
         values: "-l",
         code: "-e",
         module: "",
+        loads: &[],
         finds: "",
         informs: "-v",
     },
@@ -106,6 +135,7 @@ const INTERPRETERS: &[Interpreter] = &[
         values: "",
         code: "-e",
         module: "",
+        loads: &[],
         finds: "",
         informs: "--version --help",
     },
@@ -113,7 +143,20 @@ const INTERPRETERS: &[Interpreter] = &[
 
 /// Returns the interpreter with this name.
 pub(super) fn find(name: &str) -> Option<&'static Interpreter> {
-    INTERPRETERS.iter().find(|row| is_listed(name, row.names))
+    INTERPRETERS.iter().find(|row| row.names.split(' ').any(|base| is_version(name, base)))
+}
+
+/// Returns whether a name is `base`, which may be followed by a version: `python3.12`, `python3.13t`, `python3-dbg`,
+/// `perl5.36-x86_64-linux-gnu`.
+fn is_version(name: &str, base: &str) -> bool {
+    let name = name.strip_suffix(".exe").unwrap_or(name);
+    let Some(behind) = name.strip_prefix(base) else { return false };
+    let version = behind.strip_prefix('-').filter(|rest| rest.starts_with(|first: char| first.is_ascii_digit()));
+    let version = version.unwrap_or(behind);
+    let build = version.trim_start_matches(|letter: char| letter == '.' || letter.is_ascii_digit());
+    let letters = build.len() <= 2 && build.bytes().all(|byte| byte.is_ascii_lowercase());
+    let variant = build.starts_with('-') && !build.starts_with("-config");
+    version.is_empty() || build.len() < version.len() && (letters || variant)
 }
 
 impl Interpreter {
@@ -135,7 +178,11 @@ impl Interpreter {
             if !self.option(word, &mut rest, &mut found) {
                 return vec![Source::Unknown];
             }
-            if matches!(found.last(), Some(Source::Nothing | Source::Module(_))) {
+            if let Some(Source::Module(_, arguments)) = found.last_mut() {
+                *arguments = rest.collect();
+                return found;
+            }
+            if found.last() == Some(&Source::Nothing) {
                 return found;
             }
         }
@@ -168,7 +215,8 @@ impl Interpreter {
     /// Returns whether a list contains a word exactly.
     fn has(&self, word: &str) -> bool {
         let lists = [self.flags, self.values, self.code, self.module, self.informs];
-        lists.iter().any(|list| list.split(' ').any(|entry| entry == word))
+        let loads = self.loads.iter().map(|(options, _)| *options);
+        lists.into_iter().chain(loads).any(|list| list.split(' ').any(|entry| entry == word))
     }
 
     /// Reads one option. Returns whether it uses the attached value, or `None` if the option is unknown.
@@ -183,7 +231,11 @@ impl Interpreter {
         if is_listed(name, self.code) {
             found.push(Source::Code(value()));
         } else if is_listed(name, self.module) {
-            found.push(Source::Module(value()));
+            found.push(Source::Module(value(), Vec::new()));
+        } else if let Some((_, known)) = self.loads.iter().find(|(options, _)| is_listed(name, options)) {
+            if !is_listed(value(), known) {
+                return None;
+            }
         } else if is_listed(name, self.values) {
             value();
         } else if is_listed(name, self.informs) {
@@ -214,7 +266,7 @@ mod tests {
             ("python3 -W ignore", vec![Input]),
             ("python3 -Wignore a.py", vec![Script("a.py")]),
             ("python3 -Ic x", vec![Code("x")]),
-            ("python3 -m json.tool", vec![Module("json.tool")]),
+            ("python3 -m json.tool", vec![Module("json.tool", Vec::new())]),
             ("python3 -i a.py", vec![Unknown]),
             ("python3 --version", vec![Nothing]),
             ("node --test", vec![Nothing]),
@@ -231,10 +283,47 @@ mod tests {
             ("ruby -rjson a.rb", vec![Script("a.rb")]),
             ("php -d auto_prepend_file=x a.php", vec![Unknown]),
             ("perl -- -", vec![Input]),
+            ("perl -F, -lane x", vec![Code(","), Code("x")]),
+            ("python3 -m cProfile -o x a.py", vec![Module("cProfile", vec!["-o", "x", "a.py"])]),
+            ("node --experimental-loader=data:x a.js", vec![Unknown]),
+            ("node --test-reporter=data:x --test", vec![Unknown]),
+            ("node --test-reporter spec --test", vec![Nothing]),
+            ("node --test-global-setup=x --test", vec![Unknown]),
+            ("node -r dotenv/config a.js", vec![Script("a.js")]),
+            ("node --import tsx a.js", vec![Script("a.js")]),
+            ("node --test-name-pattern x a.js", vec![Script("a.js")]),
+            ("php -l a.php", vec![Script("a.php")]),
         ] {
             let words: Vec<String> = call.split(' ').map(str::to_string).collect();
             let row = find(&words[0]).unwrap();
             assert_eq!(row.sources(&words[1..]), expect, "{call}");
+        }
+    }
+
+    #[test]
+    fn interpreters_are_named_with_a_version_only() {
+        for (name, expect) in [
+            ("python3", true),
+            ("python3.12", true),
+            ("python3.13t", true),
+            ("python3-dbg", true),
+            ("python3-config", false),
+            ("python-config", false),
+            ("perl5.36-x86_64-linux-gnu", true),
+            ("perldoc", false),
+            ("perltidy", false),
+            ("php8.1-cgi", true),
+            ("php-cs-fixer", false),
+            ("phpunit", false),
+            ("lua5.4", true),
+            ("lua-5.1", true),
+            ("luacheck", false),
+            ("ruby2.7", true),
+            ("python3.exe", true),
+            ("pypy3.10", true),
+            ("node", true),
+        ] {
+            assert_eq!(find(name).is_some(), expect, "{name}");
         }
     }
 }

@@ -30,7 +30,10 @@
 mod addresses;
 mod code;
 mod commands;
+mod escapes;
 mod files;
+mod git;
+mod inner;
 mod interpreters;
 mod line;
 mod opened;
@@ -41,6 +44,7 @@ mod rules;
 mod runners;
 mod sed;
 mod spelling;
+mod stream;
 mod suggest;
 mod syntax;
 #[cfg(test)]

@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::pattern::{ANY, Fit, Pattern, is_listed};
-use super::runners::{CommandPosition, DATA, TOLD};
-use super::syntax::{self, Script, SimpleWords, UnreadableLine, Variable};
+use super::runners::{CommandPosition, DATA};
+use super::syntax::{self, Input, Script, SimpleWords, UnreadableLine, Variable};
 use super::variables::{Effect, effect};
-use super::words::{base, name, placeholders, rows, spellings};
-use super::{interpreters, paths};
+use super::words::{base, name, rows, spellings};
+use super::{escapes, paths};
 
 /// The state of a session's shell, derived from the lines that ran in it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -27,6 +27,8 @@ pub(super) struct ShellState {
     exported: BTreeSet<String>,
     /// Whether all variables are exported.
     exports_all: bool,
+    /// Whether arguments `name=value` are variables of the program: `set -k`.
+    keywords: bool,
     /// Whether a command may have another meaning than in a new shell.
     changed: bool,
 }
@@ -57,17 +59,21 @@ pub(super) struct Line {
     pub(super) commands: Vec<Vec<String>>,
     /// The same commands for rules that allow, in which a plain `~` is not replaced.
     written: Vec<String>,
+    /// For each of them, the options by which it writes a file, works in another folder or runs a program.
+    escapes: Vec<Vec<String>>,
     /// Commands that other programs run: `sudo`, `xargs`.
     pub(super) inside: Vec<String>,
     /// The arguments of programs that may run them, and values that programs see.
-    told: Vec<String>,
+    pub(super) told: Vec<String>,
     /// The files of redirections.
     files: Vec<String>,
+    /// The input of the current command.
+    pub(super) input: Input,
     /// Why a part of the line cannot be known before it runs.
     unknown: Option<String>,
     assigns: bool,
     loops: bool,
-    writes: bool,
+    pub(super) writes: bool,
     /// Whether it runs in a folder other than the session's.
     moved: bool,
     dormant: bool,
@@ -98,8 +104,6 @@ const FOLDERS: usize = 32;
 const SEPARATORS: [char; 3] = ['|', '&', ';'];
 /// The operators before the file of a redirection.
 const REDIRECTIONS: [char; 2] = ['<', '>'];
-/// The words of `find` after which a command begins.
-const FIND_RUNS: [&str; 4] = ["-exec", "-execdir", "-ok", "-okdir"];
 /// Commands after which the shell may interpret later lines differently.
 const CHANGES: &str = "alias unalias source . eval set shopt trap hash enable unset exec bind complete";
 /// Commands that store texts in the shell.
@@ -212,7 +216,8 @@ impl Line {
     pub(super) fn covered(&self, pattern: &Pattern) -> bool {
         let alone = self.unknown.is_none() && self.inside.is_empty() && !self.written.is_empty();
         let plain = !self.assigns && !self.loops && !self.writes && !self.moved && !self.after.changed;
-        alone && plain && self.written.iter().all(|text| pattern.fits(text))
+        let contained = self.escapes.iter().all(|options| pattern.names_all(options));
+        alone && plain && contained && self.written.iter().all(|text| pattern.fits(text))
     }
 
     pub(super) fn unsure(&mut self, reason: impl Into<String>) {
@@ -245,12 +250,9 @@ impl Line {
         self.after.evaluates |= evaluates && (defines || traps);
         let is_link = |command: &SimpleWords| is_listed(name(&command.words), "ln link mkfifo mknod mount cp mv");
         self.links |= commands.iter().any(is_link);
-        let exports_all = |command: &SimpleWords| {
-            let mut words = command.words.iter().skip(1);
-            let letters = |word: &String| word.starts_with('-') && !word.starts_with("--") && word.contains('a');
-            name(&command.words) == "set" && words.any(|word| letters(word) || word == "allexport")
-        };
-        self.after.exports_all |= commands.iter().any(exports_all);
+        for command in commands.iter().filter(|command| name(&command.words) == "set") {
+            command.words.iter().skip(1).for_each(|word| self.shell_options(word));
+        }
         let ends =
             |command: &SimpleWords| name(&command.words) == "set" && command.words.iter().any(|word| word == "+a");
         self.ends_exports = commands.last().is_some_and(ends);
@@ -263,6 +265,17 @@ impl Line {
         for command in &commands {
             self.command(command, depth);
         }
+    }
+
+    /// Records an option of a shell, or of `set`, that turns arguments or variables into variables of programs.
+    pub(super) fn shell_options(&mut self, word: &str) {
+        let has = |letter: char| word.starts_with('-') && !word.starts_with("--") && word.contains(letter);
+        self.after.exports_all |= has('a') || word == "allexport";
+        self.after.keywords |= has('k') || word == "keyword";
+    }
+
+    pub(super) fn has_keywords(&self) -> bool {
+        self.after.keywords
     }
 
     /// Records the variables that a line exports, including those that it sets in another place.
@@ -313,6 +326,8 @@ impl Line {
         let program = name(words);
         self.commands.push(spellings(words).collect());
         self.written.push(command.written.join(" "));
+        self.escapes.push(escapes::escapes(&command.written));
+        self.input = command.input.clone();
         let has_input = command.has_input || self.after.has_input;
         if !command.apart {
             self.after.changed |= is_listed(program, CHANGES);
@@ -331,30 +346,10 @@ impl Line {
         if rows(program).any(|takes| matches!(takes, CommandPosition::Words)) {
             self.runner(words, has_input, depth);
         }
+        if command.has_here && is_unlisted(program) {
+            self.unsure("a program that is not known may run commands that it reads");
+        }
         self.told(words, has_input, depth);
-    }
-
-    /// Records the arguments of a program that is not known to treat them as data.
-    fn told(&mut self, words: &[String], has_input: bool, depth: usize) {
-        let program = name(words);
-        let command = words.iter().skip(1).find(|word| !word.starts_with('-')).map_or("", String::as_str);
-        let runs = TOLD.iter().any(|(programs, commands)| is_listed(program, programs) && is_listed(command, commands));
-        if words.len() < 2 || is_listed(program, DATA) && !runs {
-            return;
-        }
-        self.told.push(words[1..].join(" "));
-        if rows(program).any(|takes| takes == CommandPosition::Words) {
-            return;
-        }
-        for at in 1..words.len().min(LOOKED_AT) {
-            let inner = base(&words[at]);
-            let interprets =
-                rows(inner).any(|takes| takes == CommandPosition::Shell) || interpreters::find(inner).is_some();
-            // A single word is usually the name of something else: `make python3`.
-            if interprets && (has_input || at + 1 < words.len()) {
-                self.program(&words[at..], has_input, depth);
-            }
-        }
     }
 
     /// Records the folders in which later commands may run.
@@ -378,6 +373,11 @@ impl Line {
         }
     }
 
+    /// Returns whether one of the folders in which the line may run has a file.
+    pub(super) fn has_file(&self, file: &str) -> bool {
+        self.folders.iter().any(|folder| folder.join(file).is_file())
+    }
+
     /// Returns whether a file of commands is a plain file in each folder in which the line may run.
     pub(super) fn is_plain_file(&self, file: &str, has_input: bool) -> bool {
         if file.contains(ANY) {
@@ -392,66 +392,13 @@ impl Line {
         let elsewhere = (self.somewhere || has_input) && !file.starts_with('/');
         !(elsewhere && like_device || has_input && missing && self.links)
     }
+}
 
-    /// Treats every remainder of a runner's words as the command that it may run.
-    fn runner(&mut self, words: &[String], has_input: bool, depth: usize) {
-        let find = name(words) == "find";
-        let inputs =
-            words.iter().position(|word| rows(base(word)).any(|takes| takes == CommandPosition::WordsAndInput));
-        if words.len() > LOOKED_AT && !find && inputs.is_none() {
-            self.unsure("it runs a command with too many words");
-        }
-        let replaced = inputs.map(|at| placeholders(&words[at..])).unwrap_or_default();
-        let near = 1..words.len().min(LOOKED_AT);
-        // After these words a command begins, at any position.
-        let far = (LOOKED_AT..words.len()).filter(|at| FIND_RUNS.contains(&words[at - 1].as_str())).take(LOOKED_AT);
-        for at in near.chain(far) {
-            let Some(from) = inputs.filter(|from| *from < at) else {
-                let rest = &words[at..];
-                self.inside.extend(spellings(rest));
-                let builtin = is_listed(name(words), "command builtin");
-                // Elsewhere `.` is a folder.
-                if builtin || rest[0] != "." {
-                    self.program(rest, has_input, depth);
-                }
-                if builtin {
-                    self.sets(rest, depth);
-                }
-                continue;
-            };
-            let end =
-                words.iter().position(|word| word.starts_with(":::")).filter(|end| *end > from).unwrap_or(words.len());
-            let mut rest = words[at.min(end)..end].to_vec();
-            if rest.is_empty() {
-                continue;
-            }
-            for word in &mut rest {
-                if replaced.iter().any(|mark| word.contains(mark.as_str())) {
-                    *word = ANY.to_string();
-                }
-            }
-            if rows(name(&rest)).any(|takes| takes == CommandPosition::Words) && is_all_options(&rest[1..]) {
-                self.unsure("a program runs a command from its input");
-            }
-            rest.push(ANY.to_string());
-            self.inside.extend(spellings(&rest));
-            self.program(&rest, true, depth);
-        }
-    }
+/// Returns whether no table says how a program treats its arguments and its input.
+fn is_unlisted(program: &str) -> bool {
+    rows(program).next().is_none() && !is_listed(program, DATA)
 }
 
 pub(super) fn substitutes(text: &str) -> bool {
     text.contains("$(") || text.contains('`')
-}
-
-/// Returns whether all words may be options, their values and variables, so that the command follows them.
-fn is_all_options(words: &[String]) -> bool {
-    let mut behind_option = false;
-    words.iter().all(|word| {
-        let is_option = word.starts_with('-');
-        let known =
-            is_option || behind_option || word.contains('=') || word.starts_with(|first: char| first.is_ascii_digit());
-        behind_option = is_option;
-        known
-    })
 }

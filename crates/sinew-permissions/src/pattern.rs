@@ -116,6 +116,17 @@ impl Pattern {
         wanted.peek().is_none()
     }
 
+    /// Returns whether the pattern has each of these words itself, as often as they are given.
+    pub(super) fn names_all(&self, words: &[String]) -> bool {
+        let literal = |part: &Part| if let Part::Literal(letter) = part { *letter } else { '*' };
+        let plain: String = self.parts.iter().map(literal).collect();
+        let mut own: Vec<&str> = plain.split_whitespace().collect();
+        words.iter().all(|word| {
+            let found = own.iter().position(|own| own == word || own.strip_suffix('*') == Some(word.as_str()));
+            found.map(|at| own.swap_remove(at)).is_some()
+        })
+    }
+
     /// Returns the number of literal characters of the pattern.
     pub(super) fn literals(&self) -> usize {
         self.parts.iter().filter(|part| matches!(part, Part::Literal(_))).count()

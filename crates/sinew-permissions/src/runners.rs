@@ -13,10 +13,14 @@ pub(super) enum CommandPosition {
     Lines,
     /// The values of these options are shell lines.
     LinesOf(&'static [&'static str]),
+    /// The values in words with these prefixes are shell lines: `scripts.test=x`.
+    LinesAfter(&'static [&'static str]),
     /// Shell lines from standard input, a file or an argument; see `line::Line::shell`.
     Shell,
     /// Words with these prefixes may run anything.
     Unknown(&'static [&'static str]),
+    /// Words that contain one of these texts, in lower case, may run anything.
+    UnknownWithin(&'static [&'static str]),
     /// Words with this prefix may run anything, unless their first part is listed.
     UnknownBut(char, &'static str),
     /// Options with these names may run anything.
@@ -27,12 +31,19 @@ pub(super) enum CommandPosition {
     Code(&'static [&'static str]),
     /// The program runs commands from its input.
     Reads,
+    /// The program runs commands from its input, which may also be a plain file.
+    ReadsUnlessFile,
+    /// The program runs commands from its input, unless it has more than one argument besides options, of which the
+    /// listed ones have a value.
+    ReadsUnlessTold(&'static str),
     /// The script is a file, code or the input; see `interpreters.rs`.
     Interpreter,
     /// The values of these options are scripts. A plain file is not counted among the line's commands.
     ScriptOf(&'static [&'static str]),
     /// The program may always run anything.
     Always,
+    /// The program may run anything, unless all its arguments are listed.
+    AlwaysBut(&'static str),
     /// The program evaluates arguments as expressions, in which substitutions run.
     Evaluates,
     /// The script is for `sed`, whose command `e` runs a shell.
@@ -50,6 +61,8 @@ pub(super) enum Values {
     Files,
     /// `name=value` with one of these names, in lower case.
     Settings(&'static str),
+    /// Statements of SQL that start with one of these words, in lower case.
+    Sql(&'static str),
 }
 
 use CommandPosition::*;
@@ -125,6 +138,26 @@ pub(super) const RUNNERS: &[(&str, CommandPosition)] = &[
         ]),
     ),
     ("go", LinesOf(&["-exec", "-toolexec", "-vettool"])),
+    ("npm pnpm yarn bun", UnknownOptions(&["--script-shell", "--node-options", "--userconfig", "--globalconfig"])),
+    ("npm pnpm yarn bun", UnknownWithin(&["script-shell", "script_shell", "scriptshell"])),
+    ("npm pnpm yarn bun", LinesOf(&["--git", "--editor", "--viewer", "--shell", "editor", "viewer"])),
+    ("npm pnpm yarn bun", LinesAfter(&["scripts", "editor", "viewer", "shell", "git"])),
+    ("pip pip3 pip3.*", LinesOf(&["--editor", "--python"])),
+    ("mypy dmypy", LinesOf(&["--python-executable"])),
+    ("pylint", Code(&["--init-hook"])),
+    ("rustdoc", LinesOf(&["--runtool", "--test-runtool", "--test-builder"])),
+    ("cargo rustc rustdoc", UnknownWithin(&["linker=", "codegen-backend"])),
+    ("ag ack", LinesOf(&["--pager"])),
+    ("nano pico", LinesOf(&["-s", "--speller"])),
+    ("less", UnknownOptions(&["-k", "--lesskey-file", "--lesskey-src", "--lesskey-content"])),
+    ("gh", Unknown(&["!"])),
+    ("gh", UnknownOptions(&["--shell"])),
+    ("fish", LinesOf(&["-C", "--init-command"])),
+    ("groff troff gtroff nroff pic grap", UnknownOptions(&["-U", "--unsafe-mode"])),
+    (
+        "luatex luahbtex lualatex pdflatex xelatex latex pdftex xetex tex",
+        Unknown(&["-shell-escape", "--shell-escape", "-enable-write18", "--enable-write18", "-lua", "--lua", "\\"]),
+    ),
     ("env", UnknownOptions(&["-S", "--split-string"])),
     // Builtins of the shell.
     ("hash", UnknownOptions(&["-p"])),
@@ -179,24 +212,36 @@ pub(super) const RUNNERS: &[(&str, CommandPosition)] = &[
         ),
     ),
     ("sqlite3 sqlite", Unknown(&["-init", "--init"])),
-    ("sqlite3 sqlite mysql mariadb psql", Reads),
-    ("psql mysql mariadb", UnknownOptions(&["-c", "-e", "--command", "--execute", "-f", "--file"])),
+    ("sqlite3 sqlite mysql mariadb psql", ReadsUnlessFile),
+    ("psql", UnknownOptions(&["-f", "--file"])),
+    ("psql", UnknownValues(&["-c", "--command"], SQL)),
+    ("mysql mariadb", UnknownValues(&["-e", "--execute"], SQL)),
     ("ftp sftp telnet lftp ncftp", Reads),
     ("lftp", UnknownOptions(&["-c", "-e", "-f"])),
     ("dc m4 gm4", Reads),
     ("dc", UnknownOptions(&["-e", "--expression"])),
     ("at batch crontab expect tclsh wish osascript pwsh powershell powershell.exe cmd.exe gnuplot octave", Reads),
-    ("at batch crontab", Always),
+    (
+        "coverage ipython* bpython* ptpython* xonsh nu osh ysh elvish erb groff troff mongosh mongo racket ocaml utop maxima",
+        Reads,
+    ),
+    ("sage clisp sbcl ecl csi gsi scheme janet fennel hy swipl iex", Reads),
+    ("gnuplot octave", Code(&["-e", "--eval"])),
+    ("ssh", ReadsUnlessTold("-B -b -c -D -E -e -F -I -i -J -L -l -m -O -o -p -Q -R -S -W -w")),
+    ("at batch", Always),
+    ("crontab", AlwaysBut("-l")),
     (
         "osascript pwsh powershell powershell.exe cmd.exe expect",
         UnknownOptions(&["-e", "-c", "-Command", "-EncodedCommand", "/c", "/C"]),
     ),
-    ("make gmake", UnknownOptions(&["-E", "--eval"])),
+    ("make gmake bmake remake", UnknownOptions(&["-E", "--eval"])),
+    // Values with functions of make, and assignments that evaluate at once.
+    ("make gmake bmake remake", UnknownWithin(&["$(", "${", "!=", ":="])),
     ("make gmake", ScriptOf(&["-f", "--file", "--makefile"])),
     ("ninja", ScriptOf(&["-f"])),
     ("make gmake", Unknown(&["SHELL", ".SHELLFLAGS", "MAKEFLAGS", "MAKEFILES"])),
     ("ssh scp sftp", UnknownOptions(&["-F", "-S"])),
-    ("socat", Unknown(&["EXEC", "SYSTEM", "SHELL", "exec", "system", "shell"])),
+    ("socat", UnknownWithin(&["exec", "system", "shell"])),
     ("rpm rpmbuild rpmspec", UnknownOptions(&["-E", "--eval", "--define", "-D", "--pipe"])),
     (
         "apt apt-get aptitude dpkg",
@@ -216,7 +261,6 @@ pub(super) const RUNNERS: &[(&str, CommandPosition)] = &[
     ("bun deno ts-node tsx", Code(&["-e", "--eval", "-p", "--print", "eval"])),
     ("guile* Rscript R elixir erl groovy julia scala raku", Code(&["-e", "-c", "--eval", "-eval", "-E"])),
     ("bun deno ts-node tsx guile* R elixir erl groovy julia raku", Reads),
-    ("python* pypy* perl* ruby* node nodejs php* lua* luajit Rscript", Interpreter),
     // Options that make programs run others.
     ("cargo", UnknownOptions(&["--config"])),
     (
@@ -245,6 +289,66 @@ pub(super) const RUNNERS: &[(&str, CommandPosition)] = &[
     ("curl", UnknownOptions(&["-K", "--config"])),
 ];
 
+/// Statements that only read or change a database.
+const SQL: Values = Values::Sql(
+    "select show describe desc explain insert update delete create alter drop with begin commit rollback use analyze vacuum",
+);
+
+/// Builtins of the shell, which other programs cannot run, although the tables have rows for them.
+pub(super) const BUILTINS: &str = "eval let test [ unset read mapfile readarray declare typeset local export readonly printf \
+    wait getopts hash enable bind fc complete compgen exec builtin command coproc then else do";
+
+/// Options whose value is code of the program's language.
+pub(super) const INLINE: &str = "-c -e -C -E --eval --exec --execute --command --code --expression --run --script \
+    --init-command -eval -exec runner";
+
+/// Words by which a program starts a mode in which it reads code.
+pub(super) const SHELL_WORDS: &str = "shell console repl shell_plus dbshell";
+
+/// Modules of Python that run code from their arguments or their input.
+pub(super) const READING_MODULES: &str = "code pdb bdb timeit pty idlelib asyncio runpy trace this antigravity sqlite3 \
+    webbrowser ptpython bpython xonsh __main__";
+
+/// Modules of Python that run the script, or with `-m` the module, in their arguments.
+pub(super) const PROFILERS: &str = "cProfile profile doctest coverage";
+
+/// Modules of Python that run no code from their arguments.
+pub(super) const MODULES: &str = "json pytest unittest pip pip3 venv virtualenv ensurepip http compileall py_compile zipfile \
+    tarfile gzip base64 calendar site sysconfig platform tokenize ast dis pydoc tabnanny inspect mimetypes uuid quopri \
+    black ruff flake8 isort mypy pylint pyflakes pycodestyle autopep8 yapf bandit pyright build twine wheel \
+    setuptools tox nox pre_commit sphinx mkdocs uvicorn gunicorn hypercorn flask django celery alembic poetry pdm hatch \
+    hatchling uv pipx piptools pip_audit pipdeptree cibuildwheel maturin mypy_extensions grpc_tools spacy nltk torch \
+    jupyter notebook jupyterlab streamlit behave robot nose2 locust commitizen bumpversion pyinstaller PyInstaller nuitka \
+    cython Cython pybind11 numpy matplotlib pygments markdown rich textual httpx requests certifi dotenv fastapi scrapy";
+
+/// The options of a runner of which all are known, and the place of its command.
+pub(super) struct CommandAt {
+    pub(super) names: &'static str,
+    /// One-letter options without a value.
+    pub(super) flags: &'static str,
+    /// One-letter options with a value.
+    pub(super) valued: &'static str,
+    /// The number of other arguments before the command.
+    pub(super) operands: usize,
+    /// Whether variables may come before the command.
+    pub(super) variables: bool,
+}
+
+const RUNNER: CommandAt = CommandAt { names: "", flags: "", valued: "", operands: 0, variables: false };
+
+/// Runners whose command is found exactly, unless they have another option.
+pub(super) const COMMANDS_AT: &[CommandAt] = &[
+    CommandAt { names: "timeout gtimeout", flags: "fpv", valued: "ks", operands: 1, ..RUNNER },
+    CommandAt { names: "nice gnice", valued: "n", ..RUNNER },
+    CommandAt { names: "nohup gnohup setsid", flags: "fw", ..RUNNER },
+    CommandAt { names: "stdbuf gstdbuf", valued: "ioe", ..RUNNER },
+    CommandAt { names: "ionice", flags: "t", valued: "cn", ..RUNNER },
+    CommandAt { names: "time", flags: "pv", valued: "fo", ..RUNNER },
+    CommandAt { names: "sudo", flags: "AbEHknPS", valued: "ugpCDRThrt", variables: true, ..RUNNER },
+    CommandAt { names: "env genv", flags: "i0", valued: "uC", variables: true, ..RUNNER },
+    CommandAt { names: "xargs gxargs", flags: "0ortpx", valued: "adEIJLnPRs", ..RUNNER },
+];
+
 /// The built-in commands of git, which an alias cannot override.
 pub(super) const GIT_COMMANDS: &str = " add am annotate apply archive bisect blame branch bundle cat-file check-attr check-ignore \
 check-mailmap check-ref-format checkout checkout-index cherry cherry-pick citool clean clone column commit commit-graph commit-tree \
@@ -258,22 +362,32 @@ show-index show-ref sparse-checkout stage stash status stripspace submodule swit
 update-index update-ref update-server-info upload-archive upload-pack var verify-commit verify-pack verify-tag version whatchanged \
 worktree write-tree ";
 
+/// External commands of git that do not run their arguments.
+pub(super) const GIT_EXTERNAL: &str = "lfs flow subtree absorb secret crypt annex town";
+
+/// Settings of git whose value is a shell line.
+pub(super) const GIT_LINES: &str = "core.pager core.editor sequence.editor core.sshcommand diff.external";
+
 /// Options of git before the subcommand whose value is the next word.
 pub(super) const GIT_VALUES: &[&str] =
     &["-C", "-c", "--git-dir", "--work-tree", "--namespace", "--super-prefix", "--config-env", "--attr-source"];
 
-/// Settings of git that run nothing, in lower case; a final `*` matches any ending.
-pub(super) const GIT_SETTINGS: &str = "user.name user.email user.signingkey user.useconfigonly color.* advice.* \
-    init.defaultbranch push.default push.autosetupremote push.followtags pull.rebase pull.ff fetch.prune fetch.parallel \
-    fetch.recursesubmodules rebase.autostash rebase.autosquash rebase.updaterefs merge.ff merge.conflictstyle merge.renames \
-    merge.renamelimit commit.gpgsign commit.verbose commit.status tag.gpgsign tag.sort log.* status.* diff.algorithm \
-    diff.renames diff.renamelimit diff.context diff.color* diff.noprefix diff.mnemonicprefix core.autocrlf core.quotepath \
-    core.filemode core.ignorecase core.eol core.bare core.longpaths core.abbrev core.symlinks core.safecrlf core.whitespace \
-    core.compression core.preloadindex core.untrackedcache core.commentchar http.proxy http.sslverify http.postbuffer \
-    http.version http.lowspeedlimit http.lowspeedtime gc.auto gc.autodetach feature.manyfiles safe.directory \
-    safe.barerepository protocol.version column.* index.* pack.threads pack.windowmemory transfer.fsckobjects format.pretty \
-    help.autocorrect rerere.enabled branch.autosetuprebase branch.autosetupmerge branch.sort grep.linenumber \
-    maintenance.auto submodule.recurse checkout.defaultremote blame.date";
+/// Settings of git that run nothing, in lower case. The list has no whole sections, because a section may be renamed.
+pub(super) const GIT_SETTINGS: &str = "user.name user.email user.signingkey user.useconfigonly color.ui color.diff color.status \
+    color.branch color.interactive color.grep color.log color.showbranch color.push color.remote color.transport \
+    color.advice color.decorate advice.* init.defaultbranch push.default push.autosetupremote push.followtags pull.rebase \
+    pull.ff fetch.prune fetch.parallel fetch.recursesubmodules rebase.autostash rebase.autosquash rebase.updaterefs merge.ff \
+    merge.conflictstyle merge.renames merge.renamelimit commit.gpgsign commit.verbose commit.status tag.gpgsign tag.sort \
+    log.date log.decorate log.abbrevcommit log.follow log.showsignature log.mailmap log.showroot log.diffmerges \
+    status.short status.branch status.showuntrackedfiles status.submodulesummary status.relativepaths status.renames \
+    status.aheadbehind status.showstash diff.algorithm diff.renames diff.renamelimit diff.context diff.colormoved \
+    diff.colormovedws diff.noprefix diff.mnemonicprefix core.autocrlf core.quotepath core.filemode core.ignorecase core.eol \
+    core.bare core.longpaths core.abbrev core.symlinks core.safecrlf core.whitespace core.compression core.preloadindex \
+    core.untrackedcache core.commentchar http.proxy http.sslverify http.postbuffer http.version http.lowspeedlimit \
+    http.lowspeedtime gc.auto gc.autodetach feature.manyfiles safe.directory safe.barerepository protocol.version \
+    column.ui column.branch column.status column.tag index.version index.threads index.sparse pack.threads \
+    pack.windowmemory transfer.fsckobjects format.pretty help.autocorrect rerere.enabled branch.autosetuprebase \
+    branch.autosetupmerge branch.sort grep.linenumber maintenance.auto submodule.recurse checkout.defaultremote blame.date";
 
 /// Programs whose arguments are data. They run none of them, except as listed in the rows above.
 pub(super) const DATA: &str = "echo printf cat head tail wc cut tr uniq tee nl tac rev fold fmt column paste join comm diff \
@@ -292,11 +406,11 @@ pub(super) const TOLD: &[(&str, &str)] = &[
     (
         "git",
         "instaweb send-email difftool mergetool daemon http-backend archive web--browse imap-send svn p4 gui citool filter-branch \
-         maintenance for-each-repo",
+         maintenance for-each-repo merge-index",
     ),
     ("gh", "alias extension extensions ext codespace cs"),
     ("cargo", "watch make script"),
-    ("npm pnpm yarn bun", "exec x dlx create init explore config c set"),
+    ("npm pnpm yarn bun", "exec x dlx create init explore config c set pkg"),
     ("conda rustup", "run"),
     ("composer", "exec run-script"),
     ("go", "run generate tool vet"),

@@ -59,8 +59,24 @@ pub(super) struct SimpleWords {
     /// The same words for rules that allow, in which the `~` of a plain `~/x` is not replaced.
     pub(super) written: Words,
     pub(super) has_input: bool,
+    /// Whether a here-document or a here-string is its input.
+    pub(super) has_here: bool,
+    /// The only redirection of its input.
+    pub(super) input: Input,
     /// Whether it runs in a subshell, so that it does not change the state of the shell: `(cd x)`, `cd x | y`.
     pub(super) apart: bool,
+}
+
+/// The redirection of the standard input of a command.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) enum Input {
+    #[default]
+    None,
+    /// A here-document without expansions.
+    Document(String),
+    File(String),
+    /// Several redirections, or another one.
+    Other,
 }
 
 impl SimpleWords {
@@ -216,6 +232,11 @@ impl Reader {
                 if piped || redirects.as_ref().is_some_and(|list| list.0.iter().any(reads)) {
                     self.script.commands[before..].iter_mut().for_each(|command| command.has_input = true);
                 }
+                // In a loop, another command usually reads the here-document.
+                let group = matches!(compound, CompoundCommand::BraceGroup(_) | CompoundCommand::Subshell(_));
+                if group && redirects.as_ref().is_some_and(|list| list.0.iter().any(is_here)) {
+                    self.script.commands[before..].iter_mut().for_each(|command| command.has_here = true);
+                }
                 Ok(())
             }
             Command::Function(function) => {
@@ -344,6 +365,11 @@ impl Reader {
         match item {
             Item::IoRedirect(redirect) => {
                 found.has_input |= reads(redirect);
+                found.has_here |= is_here(redirect);
+                if reads(redirect) {
+                    let input = self.input(redirect)?;
+                    found.input = if found.input == Input::None { input } else { Input::Other };
+                }
                 self.redirects(std::slice::from_ref(redirect))
             }
             Item::Word(word) => {
@@ -444,6 +470,21 @@ impl Reader {
             }
         }
         Ok(())
+    }
+
+    /// Returns what a redirection supplies.
+    fn input(&mut self, redirect: &IoRedirect) -> Result<Input> {
+        Ok(match redirect {
+            IoRedirect::HereDocument(None, document)
+                if !document.requires_expansion || !document.doc.value.contains(['$', '`', '\\']) =>
+            {
+                Input::Document(document.doc.value.clone())
+            }
+            IoRedirect::File(None, Kind::Read, IoFileRedirectTarget::Filename(word)) => {
+                Input::File(self.word(&word.value)?)
+            }
+            _ => Input::Other,
+        })
     }
 
     fn here_document(&mut self, text: &str) -> Result<()> {
@@ -626,6 +667,10 @@ fn reads(redirect: &IoRedirect) -> bool {
         IoRedirect::HereDocument(..) | IoRedirect::HereString(..) => true,
         IoRedirect::OutputAndError(..) => false,
     }
+}
+
+fn is_here(redirect: &IoRedirect) -> bool {
+    matches!(redirect, IoRedirect::HereDocument(..) | IoRedirect::HereString(..))
 }
 
 fn is_input(kind: &Kind) -> bool {

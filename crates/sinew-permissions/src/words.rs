@@ -1,10 +1,18 @@
 //! The words of a command: the program, its rows in the tables, and the values of its options.
 
+use super::interpreters;
 use super::runners::{CommandPosition, RUNNERS};
 
 /// Returns the rows of a program.
 pub(super) fn rows(program: &str) -> impl Iterator<Item = CommandPosition> {
-    RUNNERS.iter().filter(move |(names, _)| is_among(program, names)).map(|(_, takes)| *takes)
+    let interprets = interpreters::find(program).map(|_| CommandPosition::Interpreter);
+    RUNNERS.iter().filter(move |(names, _)| is_among(program, names)).map(|(_, takes)| *takes).chain(interprets)
+}
+
+/// Returns whether a shell that reads a word as a line may run something else than the word.
+pub(super) fn is_line(word: &str) -> bool {
+    let braces = word.contains('{') && (word.contains(',') || word.contains(".."));
+    braces || word.contains([' ', '\t', '\n', ';', '|', '&', '`', '(', '<', '>', '\'', '"', '\\', '$'])
 }
 
 fn is_among(program: &str, names: &str) -> bool {
@@ -37,17 +45,27 @@ pub(super) fn values<'a>(arguments: &'a [String], options: &[&str]) -> Vec<&'a s
                     }
                     found.push(next());
                 }
-            } else if word == option {
+            } else if word == option || word.strip_prefix('-') == Some(option) {
                 found.push(next());
+            } else if let Some(behind) = attached(word, option) {
+                // `-exec=x`, `-TTx`
+                found.push(behind.strip_prefix('=').unwrap_or(behind));
             }
         }
     }
     found
 }
 
+/// Returns the text after a long option with one dash, or the same option with two.
+fn attached<'a>(word: &'a str, option: &str) -> Option<&'a str> {
+    let given = word.strip_prefix(option).or_else(|| word.strip_prefix('-')?.strip_prefix(option));
+    given.filter(|_| option.starts_with('-'))
+}
+
 /// Returns the placeholders that `xargs` and similar programs replace by their input.
 pub(super) fn placeholders(words: &[String]) -> Vec<String> {
     let mut marks = vec!["{}".to_string(), "{.}".to_string(), "{/}".to_string()];
+    let words = if name(words) == "xargs" { xargs_options(words) } else { words };
     let by_option = words.iter().any(|word| {
         word.starts_with("-I") || word.starts_with("-i") || word.starts_with("--rep") || word.starts_with("-J")
     });
@@ -56,6 +74,32 @@ pub(super) fn placeholders(words: &[String]) -> Vec<String> {
     }
     marks.retain(|mark| !mark.is_empty());
     marks
+}
+
+/// Returns the options of `xargs` itself: after its command, `-i` is an option of the command.
+fn xargs_options(words: &[String]) -> &[String] {
+    let mut at = 1;
+    while let Some(word) = words.get(at).filter(|word| word.starts_with('-') && word.len() > 1) {
+        at += 1 + usize::from(has_value_behind(
+            word,
+            "adEIJLnPRSs",
+            "--arg-file --delimiter --max-args --max-procs --max-chars --process-slot-var",
+        ));
+        if word == "--" {
+            break;
+        }
+    }
+    &words[..at.min(words.len())]
+}
+
+/// Returns whether the value of an option is the next word. `letters` are the one-letter options with a value, and
+/// `long` lists the long ones.
+pub(super) fn has_value_behind(word: &str, letters: &str, long: &str) -> bool {
+    if let Some(name) = word.strip_prefix("--") {
+        return !name.is_empty() && !name.contains('=') && long.split(' ').any(|option| option[2..].starts_with(name));
+    }
+    let valued = word.char_indices().skip(1).find(|(_, letter)| letters.contains(*letter));
+    valued.is_some_and(|(at, letter)| at + letter.len_utf8() == word.len())
 }
 
 /// Returns the name of the program without its folder.

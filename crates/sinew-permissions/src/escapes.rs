@@ -1,0 +1,101 @@
+//! Options by which a command does more than a rule that allows the program says: it writes a file, works in another
+//! folder, or runs a program. A rule covers such a command only if it names the option.
+
+use super::pattern::is_listed;
+use super::words::{name, values};
+
+/// Programs, and their options. One-letter options may be combined, and long ones may be abbreviated.
+const ESCAPES: &[(&str, &[&str])] = &[
+    ("sort", &["-o", "--output", "-T", "--temporary-directory", "--compress-program"]),
+    ("shuf tree iconv objdump", &["-o", "--output"]),
+    ("git", &["--output", "--output-directory", "--ext-diff", "--textconv", "--edit-description"]),
+    ("sed gsed", &["-i", "--in-place"]),
+    ("find", &["-delete", "-exec", "-execdir", "-ok", "-okdir", "-fprint", "-fprint0", "-fprintf", "-fls"]),
+    ("rg", &["--pre", "--hostname-bin"]),
+    ("fd fdfind", &["-x", "-X", "--exec", "--exec-batch", "-C", "--base-directory"]),
+    (
+        "npm pnpm yarn bun",
+        &[
+            "-C",
+            "--prefix",
+            "--dir",
+            "--cwd",
+            "--script-shell",
+            "--userconfig",
+            "--globalconfig",
+            "--node-options",
+            "--git",
+            "--shell",
+            "--editor",
+        ],
+    ),
+    ("make gmake", &["-C", "--directory", "-f", "--file", "--makefile", "-I", "--include-dir", "-E", "--eval"]),
+    ("cargo", &["--manifest-path", "--config", "--target-dir", "--out-dir", "--artifact-dir", "-C", "-Z"]),
+    ("go", &["-C", "-exec", "-toolexec", "-vettool", "-overlay", "-modfile", "-o", "-outputdir", "-coverprofile"]),
+    ("pytest", &["--rootdir", "-c", "--override-ini", "--basetemp", "--junitxml", "--junit-xml", "--pdbcls"]),
+    (
+        "tar gtar bsdtar",
+        &["-C", "--directory", "-I", "-F", "--to-command", "--use-compress-program", "--checkpoint-action"],
+    ),
+    (
+        "curl",
+        &["-o", "--output", "-O", "--remote-name", "-K", "--config", "-D", "--dump-header", "-c", "--cookie-jar", "-T"],
+    ),
+    ("wget", &["-O", "--output-document", "-o", "--output-file", "-P", "--directory-prefix", "-e", "--execute"]),
+    ("gcc g++ cc clang", &["-o", "-wrapper", "-B", "-specs"]),
+    ("jest vitest mocha eslint prettier", &["--config", "--rootDir", "--require", "--outputFile", "--output-file"]),
+    ("pip pip3", &["--target", "--prefix", "--root", "--python", "--editor", "--log"]),
+    ("less", &["-o", "-O", "--log-file"]),
+    ("unzip", &["-d"]),
+];
+
+/// Programs whose options have one spelling, and cannot be combined.
+const PLAIN: &str = "cargo go find gcc g++ cc clang";
+
+/// Returns the words of a command that are such options.
+pub(super) fn escapes(words: &[String]) -> Vec<String> {
+    // `python3 -m pytest` has the options of `pytest`.
+    let by_module = words.get(1).is_some_and(|word| word == "-m") && words.len() > 2;
+    let words = if by_module { &words[2..] } else { words };
+    let program = name(words);
+    let options = ESCAPES.iter().filter(|(names, _)| is_listed(program, names)).flat_map(|(_, options)| *options);
+    let options: Vec<&str> = options.copied().collect();
+    let is_escape = |word: &&String| {
+        options.iter().any(|option| match is_listed(program, PLAIN) {
+            true if option.len() == 2 => word.starts_with(option),
+            true => word.split('=').next() == Some(option),
+            false => !values(std::slice::from_ref(*word), &[option]).is_empty(),
+        })
+    };
+    let arguments = words.iter().skip(1).filter(|_| !options.is_empty());
+    arguments.filter(is_escape).cloned().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn finds_options_that_write_move_or_run() {
+        for (line, expect) in [
+            ("sort -uo x y", "-uo"),
+            ("sort --outp=x y", "--outp=x"),
+            ("git diff --output=x", "--output=x"),
+            ("git log -1 --oneline", ""),
+            ("npm test --prefix x", "--prefix"),
+            ("npm test -- --watch=false", ""),
+            ("make test -C x", "-C"),
+            ("make -j8 test", ""),
+            ("cargo test --manifest-path x", "--manifest-path"),
+            ("cargo test --target x", ""),
+            ("go test -count=1 ./...", ""),
+            ("go test -exec x", "-exec"),
+            ("python3 -m pytest -q --rootdir=x", "--rootdir=x"),
+            ("find . -name x -delete", "-delete"),
+            ("ls -la", ""),
+        ] {
+            let words: Vec<String> = line.split(' ').map(str::to_string).collect();
+            assert_eq!(escapes(&words).join(" "), expect, "{line}");
+        }
+    }
+}
