@@ -12,8 +12,15 @@ use super::words::{is_line, name, rows, values};
 impl Line {
     /// Finds the commands that a program runs because of its options, and the lines that it reads.
     pub(super) fn program(&mut self, words: &[String], has_input: bool, depth: usize) {
+        // The commands of lines inside have the same input.
+        let (inherits, input) = (self.inherits, self.input.clone());
+        self.inherits |= has_input;
+        self.program_alone(words, has_input, depth + 1);
+        (self.inherits, self.input) = (inherits, input);
+    }
+
+    fn program_alone(&mut self, words: &[String], has_input: bool, inner: usize) {
         let arguments = words.get(1..).unwrap_or_default();
-        let inner = depth + 1;
         match name(words) {
             "eval" => return self.read_inner(&arguments.join(" "), inner),
             "trap" => {
@@ -30,7 +37,7 @@ impl Line {
             "env" | "sudo" | "doas" => {
                 for (name, value) in arguments.iter().filter_map(|word| word.split_once('=')) {
                     if is_identifier(name) {
-                        self.variable(name, value, true, depth);
+                        self.variable(name, value, true, inner - 1);
                     }
                 }
             }
@@ -65,75 +72,33 @@ impl Line {
                     self.read_inner(value.strip_prefix("exec=").unwrap_or(value), inner);
                 }
             }
-            CommandPosition::Unknown(beginnings) => {
-                if arguments.iter().any(|word| beginnings.iter().any(|begin| word.starts_with(begin))) {
-                    self.unsure("an argument may make a program run commands");
-                }
-            }
-            CommandPosition::UnknownWithin(texts) => {
-                let holds = |word: &String| {
-                    let word = word.to_ascii_lowercase();
-                    texts.iter().any(|text| word.contains(text))
-                };
-                if arguments.iter().any(holds) {
+            CommandPosition::Unknown(_)
+            | CommandPosition::UnknownWithin(_)
+            | CommandPosition::UnknownBut(..)
+            | CommandPosition::UnknownOptions(_)
+            | CommandPosition::UnknownValues(..) => {
+                if has_unknown(takes, words) {
                     self.unsure("an argument may make a program run commands");
                 }
                 // An expansion could contain such a text.
-                self.evaluates |= arguments.iter().any(|word| word.contains(ANY));
-            }
-            CommandPosition::UnknownBut(begin, known) => {
-                let is_unknown = |word: &&String| {
-                    let first = word.split_whitespace().next().unwrap_or_default();
-                    let named =
-                        first.strip_prefix(begin).is_some_and(|rest| rest.starts_with(|one: char| one.is_alphabetic()));
-                    named && !is_listed(first, known)
-                };
-                if arguments.iter().any(|word| is_unknown(&word)) {
-                    self.unsure("a subcommand may make a program run commands");
-                }
-            }
-            CommandPosition::UnknownOptions(options) => {
-                // `tar xIf` has its first options without a dash.
-                let bare =
-                    arguments.first().filter(|_| name(words).ends_with("tar")).filter(|word| !word.starts_with('-'));
-                let dashed: Vec<String> = bare.map(|word| format!("-{word}")).into_iter().collect();
-                if !values(arguments, options).is_empty() || !values(&dashed, options).is_empty() {
-                    self.unsure("an option may make a program run commands");
-                }
-            }
-            CommandPosition::UnknownValues(options, known) => {
-                let is_known = |value: &str| match known {
-                    Values::Files => !value.starts_with(['|', '!']) && !value.contains(ANY),
-                    Values::Sql(starts) => is_sql(value, starts),
-                    Values::Settings(names) => {
-                        is_listed(&value.split(['=', ' ']).next().unwrap_or_default().to_ascii_lowercase(), names)
-                    }
-                };
-                if values(arguments, options).iter().any(|value| !value.is_empty() && !is_known(value)) {
-                    self.unsure("an option may make a program run commands");
-                }
+                let expands = matches!(takes, CommandPosition::UnknownWithin(texts) if texts.contains(&"$("));
+                self.evaluates |= expands && arguments.iter().any(|word| word.contains(ANY));
             }
             CommandPosition::Code(options) => {
                 if !values(arguments, options).is_empty() {
                     self.unsure("code of another language may start programs");
                 }
             }
-            CommandPosition::Reads if has_input => self.unsure("a program runs commands from its input"),
-            CommandPosition::Reads => {}
-            CommandPosition::ReadsUnlessFile => {
-                let input = self.input.clone();
-                let plain = |file: &String| !file.contains(ANY) && self.is_plain_file(file, true);
-                if has_input && !matches!(&input, Input::File(file) if plain(file)) {
+            CommandPosition::Reads | CommandPosition::ReadsUnlessFile | CommandPosition::ReadsUnlessTold(_) => {
+                if has_input && self.reads(takes, arguments) {
                     self.unsure("a program runs commands from its input");
                 }
             }
-            CommandPosition::ReadsUnlessTold(valued) if has_input && operands(arguments, valued) < 2 => {
-                self.unsure("a program runs commands from its input");
+            CommandPosition::AlwaysBut(known) => {
+                if arguments.is_empty() || !arguments.iter().all(|word| is_listed(word, known)) {
+                    self.unsure("a program may run any command");
+                }
             }
-            CommandPosition::ReadsUnlessTold(_) => {}
-            CommandPosition::AlwaysBut(known)
-                if !arguments.is_empty() && arguments.iter().all(|word| is_listed(word, known)) => {}
-            CommandPosition::AlwaysBut(_) => self.unsure("a program may run any command"),
             CommandPosition::Interpreter => self.interpreter(words, has_input, inner),
             CommandPosition::ScriptOf(options) => {
                 let scripts = values(arguments, options);
@@ -146,6 +111,18 @@ impl Line {
             CommandPosition::Sed => self.sed(arguments, has_input),
             CommandPosition::Awk => self.awk(arguments, has_input),
             CommandPosition::Git => self.git(arguments, inner),
+        }
+    }
+
+    /// Returns whether a program runs commands from the input that it has.
+    fn reads(&self, takes: CommandPosition, arguments: &[String]) -> bool {
+        match takes {
+            CommandPosition::ReadsUnlessFile => {
+                let plain = |file: &String| !file.contains(ANY) && self.is_plain_file(file, true);
+                !matches!(&self.input, Input::File(file) if plain(file))
+            }
+            CommandPosition::ReadsUnlessTold(valued) => operands(arguments, valued) < 2,
+            _ => true,
         }
     }
 
@@ -176,7 +153,7 @@ impl Line {
                 "--" => break,
                 "--version" | "--help" => return,
                 "--norc" | "--noprofile" | "--posix" | "--login" | "--verbose" | "--restricted" => {}
-                _ if word.starts_with("--") => return self.unsure("a shell has an unknown option"),
+                _ if word.starts_with("--") => return self.unsure("a shell has an option that is not known"),
                 _ => {
                     is_line |= word.contains('c');
                     by_input |= word.contains(['s', 'i']);
@@ -247,6 +224,10 @@ impl Line {
     fn is_module(&mut self, module: &str, arguments: &[&str], has_input: bool, inner: usize) -> bool {
         let first = module.split('.').next().unwrap_or_default();
         if module.contains(ANY) || is_listed(first, READING_MODULES) {
+            return false;
+        }
+        let is_special = |word: &&&str| word.starts_with('/') && !self.is_plain_file(word, true);
+        if has_input && arguments.iter().any(|word| is_special(&word)) {
             return false;
         }
         if is_listed(first, PROFILERS) {
@@ -372,10 +353,47 @@ impl Line {
     }
 }
 
+/// Returns whether a program has an argument that is not known to run nothing.
+fn has_unknown(takes: CommandPosition, words: &[String]) -> bool {
+    let arguments = words.get(1..).unwrap_or_default();
+    match takes {
+        CommandPosition::Unknown(beginnings) => {
+            arguments.iter().any(|word| beginnings.iter().any(|begin| word.starts_with(begin)))
+        }
+        CommandPosition::UnknownWithin(texts) => arguments.iter().any(|word| {
+            let word = word.to_ascii_lowercase();
+            texts.iter().any(|text| word.contains(text))
+        }),
+        CommandPosition::UnknownBut(begin, known) => arguments.iter().any(|word| {
+            let first = word.split_whitespace().next().unwrap_or_default();
+            let named = first.strip_prefix(begin).is_some_and(|rest| rest.starts_with(|one: char| one.is_alphabetic()));
+            named && !is_listed(first, known)
+        }),
+        CommandPosition::UnknownOptions(options) => {
+            // `tar xIf` has its first options without a dash.
+            let bare = arguments.first().filter(|_| name(words).ends_with("tar")).filter(|word| !word.starts_with('-'));
+            let dashed: Vec<String> = bare.map(|word| format!("-{word}")).into_iter().collect();
+            !values(arguments, options).is_empty() || !values(&dashed, options).is_empty()
+        }
+        CommandPosition::UnknownValues(options, known) => {
+            let is_known = |value: &str| match known {
+                Values::Files => !value.starts_with(['|', '!']) && !value.contains(ANY),
+                Values::Sql(starts) => is_sql(value, starts),
+                Values::Settings(names) => {
+                    is_listed(&value.split(['=', ' ']).next().unwrap_or_default().to_ascii_lowercase(), names)
+                }
+            };
+            values(arguments, options).iter().any(|value| !value.is_empty() && !is_known(value))
+        }
+        _ => false,
+    }
+}
+
 /// Returns whether each statement starts with a listed word, and none leaves the language.
 fn is_sql(text: &str, starts: &str) -> bool {
     let text = text.to_ascii_lowercase();
-    let outside = text.contains(['\\', ANY]) || text.contains("program");
+    let outside =
+        text.contains(['\\', ANY]) || ["program", "language", "execute", "sys_"].iter().any(|word| text.contains(word));
     let mut parts = text.split([';', '\n']).filter_map(|part| part.split_whitespace().next());
     !outside && parts.all(|word| is_listed(word, starts))
 }

@@ -78,7 +78,10 @@ impl Line {
                     *word = ANY.to_string();
                 }
             }
-            if rows(name(&rest)).any(|takes| takes == CommandPosition::Words) && is_all_options(&rest[1..]) {
+            // Its first argument is a subcommand, which may run the others.
+            let whole = rest.len() == 1 && TOLD.iter().any(|(programs, _)| is_listed(name(&rest), programs));
+            let runs = rows(name(&rest)).any(|takes| takes == CommandPosition::Words);
+            if whole || runs && is_all_options(&rest[1..]) {
                 self.unsure("a program runs a command from its input");
             }
             rest.push(ANY.to_string());

@@ -69,6 +69,8 @@ pub(super) struct Line {
     files: Vec<String>,
     /// The input of the current command.
     pub(super) input: Input,
+    /// Whether the program that runs the current line has an input.
+    pub(super) inherits: bool,
     /// Why a part of the line cannot be known before it runs.
     unknown: Option<String>,
     assigns: bool,
@@ -328,7 +330,7 @@ impl Line {
         self.written.push(command.written.join(" "));
         self.escapes.push(escapes::escapes(&command.written));
         self.input = command.input.clone();
-        let has_input = command.has_input || self.after.has_input;
+        let has_input = command.has_input || self.after.has_input || self.inherits;
         if !command.apart {
             self.after.changed |= is_listed(program, CHANGES);
             self.after.has_input |= program == "exec" && command.has_input;

@@ -138,7 +138,8 @@ pub(super) const RUNNERS: &[(&str, CommandPosition)] = &[
         ]),
     ),
     ("go", LinesOf(&["-exec", "-toolexec", "-vettool"])),
-    ("npm pnpm yarn bun", UnknownOptions(&["--script-shell", "--node-options", "--userconfig", "--globalconfig"])),
+    ("npm pnpm yarn bun", UnknownOptions(&["--script-shell"])),
+    ("npm pnpm yarn bun", Unknown(&["--node", "--userc", "--globalc"])),
     ("npm pnpm yarn bun", UnknownWithin(&["script-shell", "script_shell", "scriptshell"])),
     ("npm pnpm yarn bun", LinesOf(&["--git", "--editor", "--viewer", "--shell", "editor", "viewer"])),
     ("npm pnpm yarn bun", LinesAfter(&["scripts", "editor", "viewer", "shell", "git"])),
@@ -307,7 +308,7 @@ pub(super) const SHELL_WORDS: &str = "shell console repl shell_plus dbshell";
 
 /// Modules of Python that run code from their arguments or their input.
 pub(super) const READING_MODULES: &str = "code pdb bdb timeit pty idlelib asyncio runpy trace this antigravity sqlite3 \
-    webbrowser ptpython bpython xonsh __main__";
+    webbrowser ptpython bpython xonsh IPython ipykernel __main__";
 
 /// Modules of Python that run the script, or with `-m` the module, in their arguments.
 pub(super) const PROFILERS: &str = "cProfile profile doctest coverage";
