@@ -1,12 +1,13 @@
 //! The binding of `Checkpoints`.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use napi::Env;
 use napi::bindgen_prelude::{Buffer, Object};
 use napi_derive::napi;
 use sinew::base::{CancelToken, Error, Result};
-use sinew::checkpoint::Checkpoints;
+use sinew::checkpoint::{Checkpoints, GitUser, OpenOptions};
 
 use crate::abort::{self, Abort};
 use crate::checkpoints_answer::{CheckpointAnswer, CheckpointChangesAnswer, PlanAnswer, RestoredAnswer};
@@ -28,7 +29,9 @@ pub(crate) fn open_checkpoints<'env>(
     abort: Option<&Abort>,
 ) -> napi::Result<Object<'env>> {
     let cancel = abort::cancel(abort, request.timeout_ms);
-    let (root, options) = request.into_core(handle().checkpoint_options());
+    let folder = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let git_user = folder("HOME").map(|home| GitUser { home, config: folder("XDG_CONFIG_HOME") });
+    let (root, options) = request.into_core(OpenOptions { git_user, ..handle().checkpoint_options() });
     let work = move || {
         cancel.check()?;
         if options.store.as_os_str().is_empty() {

@@ -73,6 +73,7 @@ impl SandboxSetup {
             home: home.map(Into::into),
             temp: temp.map(Into::into),
             path: path.map(Into::into),
+            git_variables: CallerEnvironment::read_git_variables(|name| std::env::var_os(name)),
         };
         Ok((policy, surroundings))
     }

@@ -1,6 +1,6 @@
 //! The checkpoints of one directory.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use crate::git_clean::clean_files;
 use crate::git_objects::GitObjects;
 use crate::journal::{self, Journal};
 use crate::manifest::Head;
-use crate::options::{CheckpointKind, Limits, OpenOptions, RestoreOptions, TakeOptions};
+use crate::options::{CheckpointKind, GitUser, Limits, OpenOptions, RestoreOptions, TakeOptions};
 use crate::pack::PackWriter;
 use crate::plan::{self, Planner, Span, Steps};
 use crate::restore::Restorer;
@@ -44,6 +44,7 @@ pub struct Checkpoints {
     max_entries: usize,
     skip: Vec<(u64, u64)>,
     git: GitObjects,
+    git_user: Option<GitUser>,
     memory: Mutex<Memory>,
 }
 
@@ -102,8 +103,9 @@ impl Checkpoints {
         let store = Store::open(&base, &root).map_err(|cause| store_problem(&cause));
         let git = GitObjects::new(store.as_ref().map(|store| store.folder.join("git")).unwrap_or_default());
         let (limits, max_entries) = (options.limits, options.max_entries.unwrap_or(usize::MAX));
+        let git_user = options.git_user.clone();
         let checkpoints =
-            Checkpoints { root, directory, store, limits, max_entries, skip, git, memory: Mutex::default() };
+            Checkpoints { root, directory, store, limits, max_entries, skip, git, git_user, memory: Mutex::default() };
         if let Ok(store) = &checkpoints.store
             && let Ok(Some(_lock)) = store.try_lock()
         {
@@ -203,7 +205,8 @@ impl Checkpoints {
         // For a few files, copying is cheaper than reading git's indexes.
         let mut state = State::new(rows);
         let mut git = (pack.is_some() && pending > FEW_BYTES).then(|| self.git.source(&self.root, &state));
-        let clean = if git.is_some() { clean_files(&self.directory, &state) } else { HashMap::new() };
+        let user = self.git_user.as_ref().filter(|_| git.is_some());
+        let clean = user.map(|user| clean_files(&self.directory, &state, user)).unwrap_or_default();
         rows = state.into_rows();
         let mut reader = ContentReader::new(&self.directory, self.limits, pack, git.as_mut());
         reader.clean = clean;

@@ -4,12 +4,13 @@ use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use rustix::fs::OFlags;
 
 use crate::directory::{Directory, as_name, joined, open_quietly};
 use crate::git_index::{IndexEntry, entries};
+use crate::options::GitUser;
 use crate::repository::{open_at, open_data, read_limited};
 use crate::row::{Content, GitId, Kind, Row, is_within, parent_of};
 use crate::state::State;
@@ -28,9 +29,9 @@ const SYSTEM_FOLDERS: [&str; 3] = ["/etc", "/usr/local/etc", "/opt/homebrew/etc"
 /// Returns the files that no one has read yet and that git's index describes exactly, with the ids of their blobs.
 ///
 /// A repository with attributes or settings that can convert contents has none: its objects may differ from the files.
-pub(crate) fn clean_files(root: &Directory, state: &State) -> HashMap<Box<[u8]>, GitId> {
+pub(crate) fn clean_files(root: &Directory, state: &State, user: &GitUser) -> HashMap<Box<[u8]>, GitId> {
     let mut clean = HashMap::new();
-    if settings_of_the_user_convert() {
+    if settings_convert(user) {
         return clean;
     }
     for row in state.rows().iter().filter(|row| row.kind == Kind::Repository && is_data(&row.path)) {
@@ -111,19 +112,15 @@ fn converts(settings: &[u8]) -> bool {
     CONVERTING.iter().any(|name| text.contains(name))
 }
 
-fn settings_of_the_user_convert() -> bool {
-    let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    let home = variable("HOME");
-    let own = variable("XDG_CONFIG_HOME").or_else(|| Some(home.as_ref()?.join(".config")));
-    let mut settings: Vec<PathBuf> = SYSTEM_FOLDERS.iter().map(|folder| Path::new(folder).join("gitconfig")).collect();
-    let mut attributes: Vec<PathBuf> =
-        SYSTEM_FOLDERS.iter().map(|folder| Path::new(folder).join("gitattributes")).collect();
-    settings.extend(home.map(|home| home.join(".gitconfig")));
-    settings.extend(own.as_ref().map(|own| own.join("git/config")));
-    attributes.extend(own.map(|own| own.join("git/attributes")));
+/// Returns true if settings of the user or of the system can convert contents.
+fn settings_convert(user: &GitUser) -> bool {
+    let own = user.config.clone().unwrap_or_else(|| user.home.join(".config"));
+    let system = |name: &str| SYSTEM_FOLDERS.map(|folder| Path::new(folder).join(name));
+    let settings = system("gitconfig").into_iter().chain([user.home.join(".gitconfig"), own.join("git/config")]);
+    let mut attributes = system("gitattributes").into_iter().chain([own.join("git/attributes")]);
     // A file that cannot be read may contain anything.
-    let is_risky = |path: &PathBuf| {
+    let is_risky = |path: &Path| {
         path.exists() && crate::git_pack::read_file(path, MAX_SETTINGS).is_none_or(|text| converts(&text))
     };
-    attributes.iter().any(|path| path.exists()) || settings.iter().any(is_risky)
+    attributes.any(|path| path.exists()) || settings.into_iter().any(|path| is_risky(&path))
 }

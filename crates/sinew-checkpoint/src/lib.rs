@@ -85,7 +85,7 @@ pub use directory::Directory;
 pub use git_index::{IndexEntry, blob_id, entries as index_entries};
 #[cfg(unix)]
 pub use git_objects::BlobReader;
-pub use options::{CheckpointKind, Force, Limits, OpenOptions, RestoreOptions, TakeOptions};
+pub use options::{CheckpointKind, Force, GitUser, Limits, OpenOptions, RestoreOptions, TakeOptions};
 #[cfg(unix)]
 pub use row::GitId;
 #[cfg(not(unix))]

@@ -86,6 +86,18 @@ pub struct OpenOptions {
     /// The maximum number of entries of the directory; with more, checkpoints and restores fail with `LimitExceeded`.
     /// Default: no limit.
     pub max_entries: Option<usize>,
+    /// The folders of the user's settings of git, which decide whether git's objects are the contents of files. Default:
+    /// unknown, so that every file is read.
+    pub git_user: Option<GitUser>,
+}
+
+/// The folders of a user's settings of git.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GitUser {
+    /// The home directory.
+    pub home: PathBuf,
+    /// The value of `XDG_CONFIG_HOME`. Default: `.config` in the home directory.
+    pub config: Option<PathBuf>,
 }
 
 /// The options of [`crate::Checkpoints::take`].

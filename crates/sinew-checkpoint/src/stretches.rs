@@ -3,8 +3,8 @@
 
 use std::collections::{BTreeSet, HashSet};
 use std::fs;
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use sinew_base::Result;
 use sinew_lock::{FileLock, Mode};
@@ -246,8 +246,9 @@ impl Alive {
     /// # Errors
     /// Returns the error of the system or of the lock.
     pub(crate) fn new(store: &Store) -> Result<Alive> {
-        static COUNT: AtomicU64 = AtomicU64::new(0);
-        let unique = format!("{} {} {}", now_ms(), std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
+        // Keys of a hash are random.
+        let random = RandomState::new().build_hasher().finish();
+        let unique = format!("{} {} {random}", now_ms(), std::process::id());
         let owner = hex(&digest(unique.as_bytes())[..8]);
         let path = store.folder.join(ALIVE).join(&owner);
         let failed = |cause| sinew_base::Error::io("checkpoints: failed to create a file of the store", &cause);

@@ -50,6 +50,7 @@ impl Limits {
             home: std::env::home_dir(),
             temp: startup.environment.os("TMPDIR").map(Into::into),
             path: startup.environment.os("PATH"),
+            git_variables: CallerEnvironment::read_git_variables(|name| startup.environment.os(name)),
         };
         let policy = |mode| policy(startup, &denied, &surroundings, mode);
         let outside = rules.verdict_on(OUTSIDE_PERMISSION.0, OUTSIDE_PERMISSION.1);

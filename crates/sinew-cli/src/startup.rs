@@ -25,6 +25,8 @@ pub(crate) struct Startup {
     pub(crate) faults: Vec<String>,
     /// True if the project's files that can start programs are used.
     pub(crate) trusted: bool,
+    /// True if the user said so, and not only because nothing in the project requires trust.
+    pub(crate) trust_is_confirmed: bool,
     /// True if the user has not decided yet whether to trust the project.
     pub(crate) trust_is_open: bool,
     /// The variables that the project's `.env` sets once the project is trusted.
@@ -47,8 +49,16 @@ impl Startup {
         paths: Paths,
         files: KeyFiles,
     ) -> (Startup, Vec<String>) {
-        let config::Config { values, layers, warnings, faults, trusted, trust_is_open, trust_variables } =
-            config::load(&args, &mut environment, &paths);
+        let config::Config {
+            values,
+            layers,
+            warnings,
+            faults,
+            trusted,
+            trust_is_confirmed,
+            trust_is_open,
+            trust_variables,
+        } = config::load(&args, &mut environment, &paths);
         let settings = values.typed();
         let (schema, client_servers, sinew) = (None, None, None);
         let startup = Startup {
@@ -60,6 +70,7 @@ impl Startup {
             layers,
             faults,
             trusted,
+            trust_is_confirmed,
             trust_is_open,
             trust_variables,
             files,

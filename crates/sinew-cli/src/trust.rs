@@ -10,6 +10,7 @@
 //! | `.sinew/extensions/` | every file in it |
 //! | `.sinew/settings.json` | the keys that only a trusted project may set |
 //! | links out of the project among `AGENTS.md`, skills, commands, rules and the like | their targets |
+//! | files outside of the project that `AGENTS.md` imports with `@path` | their paths |
 //! | `.env` | the variables that a trusted project may set, which the caller passes |
 //!
 //! Scripts that a hook names are not included: whoever trusts a project trusts the programs that its hooks start.
@@ -20,6 +21,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 use sinew::base::{Error, ErrorCode, Result};
+use sinew_agent::context::context_files;
 use sinew_session::files::{self, read_plain, read_text};
 use sinew_session::links;
 
@@ -95,6 +97,10 @@ impl Project {
         for (link, real) in outward.links {
             let name = link.strip_prefix(&folder).unwrap_or(&link).display().to_string();
             scan.text(&format!("{name} (a link to {})", real.display()), "");
+        }
+        // A private file would become part of every request.
+        for path in context_files(&[], &folder, home.as_deref(), false).outside {
+            scan.text(&format!("the import of {}", path.display()), "");
         }
         if !variables.is_empty() {
             scan.text(".env", &json!(variables).to_string());
@@ -312,6 +318,24 @@ mod tests {
         let variables = [("OPENAI_API_KEY".to_string(), "k".to_string())];
         let with = Project::look(&stage.0.path().join("p"), &variables);
         assert_ne!(with.digest, stage.look().digest);
+    }
+
+    #[test]
+    fn imports_out_of_the_project_need_trust() {
+        let stage = Stage::new();
+        stage.write("outside/key", "private");
+        stage.write("outside/other", "private too");
+        stage.write("p/own.md", "x");
+        stage.write("p/AGENTS.md", "Read @own.md and `@../outside/key`.");
+        stage.is(TrustState::Harmless);
+        stage.write("p/own.md", "See @../outside/key.");
+        stage.is(TrustState::Unknown);
+        let files = stage.look();
+        assert!(files.files()[0].starts_with("the import of ") && files.files()[0].ends_with("outside/key"));
+        files.remember(&stage.file(), true).unwrap();
+        stage.is(TrustState::Trusted);
+        stage.write("p/own.md", "See @../outside/key and @../outside/other.");
+        stage.is(TrustState::Changed);
     }
 
     #[test]

@@ -63,17 +63,6 @@ fn renamed(tool: &ToolDef) -> Option<(String, PropertyNames)> {
     Some((tool.name.clone(), PropertyNames::of_schema(&tool.parameters)?))
 }
 
-/// Creates the message of an answer that has not begun.
-pub(crate) fn header(request: &Request) -> AssistantMessage {
-    AssistantMessage {
-        api: request.model.api.clone(),
-        provider: request.model.provider.clone(),
-        model: request.model.id.clone(),
-        timestamp: request.timestamp,
-        ..AssistantMessage::default()
-    }
-}
-
 impl Assembly {
     /// Creates an answer with its first event pending.
     pub(crate) fn new(request: &Request) -> Assembly {

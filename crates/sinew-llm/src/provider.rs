@@ -91,7 +91,13 @@ impl Request {
     /// Returns the message of an answer that has not begun.
     #[must_use]
     pub fn empty_answer(&self) -> AssistantMessage {
-        crate::assembly::header(self)
+        AssistantMessage {
+            api: self.model.api.clone(),
+            provider: self.model.provider.clone(),
+            model: self.model.id.clone(),
+            timestamp: self.timestamp,
+            ..AssistantMessage::default()
+        }
     }
 
     /// Returns the messages of the conversation.

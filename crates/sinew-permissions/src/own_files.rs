@@ -4,7 +4,6 @@
 //! Tools with a path argument are checked before the call, and again for the file that they opened. A `bash` line is
 //! checked by its words; a path that a program builds by itself is not detected.
 
-use sinew::sandbox::OWN_FILES as GUARDS;
 use std::fs::Metadata;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

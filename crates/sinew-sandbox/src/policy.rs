@@ -154,9 +154,22 @@ pub struct CallerEnvironment {
     pub temp: Option<PathBuf>,
     /// The value of `PATH`, in which the names of [`Policy::deny_exec`] are searched. Default: none.
     pub path: Option<std::ffi::OsString>,
+    /// The variables of [`CallerEnvironment::GIT_VARIABLES`] that are set, which name settings of git. Default: none.
+    pub git_variables: Vec<(String, std::ffi::OsString)>,
 }
 
 impl CallerEnvironment {
+    /// The names of [`CallerEnvironment::git_variables`].
+    pub const GIT_VARIABLES: [&str; 4] =
+        ["GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM", "XDG_CONFIG_HOME"];
+
+    /// Reads the variables that name settings of git.
+    #[must_use]
+    pub fn read_git_variables(get: impl Fn(&str) -> Option<std::ffi::OsString>) -> Vec<(String, std::ffi::OsString)> {
+        let read = |name: &str| Some((name.to_string(), get(name)?));
+        CallerEnvironment::GIT_VARIABLES.into_iter().filter_map(read).collect()
+    }
+
     /// Returns the directories for temporary files, which programs may write in every mode.
     #[must_use]
     pub fn temporary_directories(&self) -> Vec<PathBuf> {

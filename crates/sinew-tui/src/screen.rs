@@ -203,8 +203,7 @@ impl Screen {
         self.document.last()
     }
 
-    /// Returns the number of blocks in memory: those that can still change, or have rows on the screen or shortly above
-    /// it.
+    /// Returns the number of blocks in memory: those that can still change or have rows on the screen.
     #[must_use]
     pub fn live_blocks(&self) -> usize {
         self.document.len()
@@ -225,7 +224,6 @@ impl Screen {
         let plan = compose(&self.document, &self.chrome, self.size, self.window.height());
         let bytes = self.window.paint(&plan, self.size, self.options, std::mem::take(&mut self.fresh));
         self.document.retire(plan.retire);
-        self.document.forget(self.window.oldest_block());
         Frame { bytes, more: plan.more }
     }
 
@@ -302,7 +300,6 @@ impl Screen {
         let (mut end, settled) = self.window.leave(self.painted.is_some());
         bytes.append(&mut end);
         self.document.retire(settled);
-        self.document.forget(None);
         self.painted = None;
         self.fresh = true;
         self.chrome = chrome;
@@ -314,7 +311,6 @@ impl Screen {
     pub fn begin_epoch(&mut self, size: Size) {
         let settled = self.window.abandon();
         self.document.retire(settled);
-        self.document.forget(None);
         self.painted = None;
         self.fresh = true;
         self.document.rewidth(size.columns);

@@ -141,7 +141,7 @@ async fn a_transient_failure_is_retried_and_its_partial_answer_leaves_the_contex
     let mut env = env(vec![failed(ErrorKind::Overloaded, Some(7_000)), text("fine")], |_| {});
     let begun = tokio::time::Instant::now();
     let (outcome, told) = env.prompt().await;
-    assert_eq!(told, ["retry 1 in 7000", "retried true 1 -"]);
+    assert_eq!(told, ["retry 1 in 7014", "retried true 1 -"]);
     assert_eq!((outcome.stop, outcome.answer.unwrap().text()), (Stop::Done, "fine".into()));
     assert!(begun.elapsed() >= Duration::from_secs(7));
     let asked = env.provider.asked.lock();
@@ -198,7 +198,7 @@ async fn an_abort_ends_the_pause_before_a_retry() {
     while let Some(event) = env.listener.try_recv() {
         note(&event, &mut told);
     }
-    assert_eq!(told, ["retry 1 in 50000", "retried false 1 Retry cancelled", "settled"]);
+    assert_eq!(told, ["retry 1 in 54138", "retried false 1 Retry cancelled", "settled"]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -230,7 +230,8 @@ async fn every_key_is_tried_at_once_and_none_of_them_counts_as_an_attempt() {
     let (outcome, told) = changing.prompt().await;
     assert_eq!((outcome.stop, changing.asked()), (Stop::Done, 9));
     let retries: Vec<&str> = told.iter().filter_map(|told| told.strip_prefix("retry ")).collect();
-    let pauses: Vec<String> = (1..=8).map(|n| format!("{n} in {}", if n > 5 { 7_000 } else { 0 })).collect();
+    // A server's delay gets up to a tenth longer, so that sessions do not return at the same time.
+    let pauses = ["1 in 0", "2 in 0", "3 in 0", "4 in 0", "5 in 0", "6 in 7362", "7 in 7235", "8 in 7249"];
     assert_eq!(retries, pauses);
     let answers = many(ErrorKind::Auth, 9).collect();
     let mut refused = env(answers, |parts| parts.models = Arc::new(Keys(4.into())));

@@ -88,7 +88,7 @@ impl AgentSession {
         done
     }
 
-    /// Returns the recorder for the calls of a subagent that goes on after its call has returned; `None` if undo is off.
+    /// Returns the recorder for the calls of a subagent that continues after its call has returned; `None` if undo is off.
     #[must_use]
     pub fn subagent_recorder(&self) -> Option<Arc<TurnRecorder>> {
         self.undo.as_ref().map(|recorder| Arc::new(recorder.for_subagent()))

@@ -34,6 +34,8 @@ pub struct ContextFiles {
     pub files: Vec<ContextFile>,
     /// Warnings about files that were truncated, skipped or unreadable, one sentence each.
     pub warnings: Vec<String>,
+    /// The files outside of the project that it imports and that were not read, because it is not trusted.
+    pub outside: Vec<PathBuf>,
 }
 
 /// Returns the instructions for a session in `cwd` (an absolute path). The order is:
@@ -107,7 +109,10 @@ impl<'a> Reader<'a> {
         if !path.is_file() {
             return;
         }
-        if !self.trusted && project.is_some_and(|project| links::out_of(project, path).is_some()) {
+        let outside = project.filter(|_| !self.trusted).and_then(|project| links::out_of(project, path));
+        if let Some(real) = outside {
+            // A link out of the project is reported by the caller.
+            self.found.outside.extend((depth > 0).then_some(real));
             return;
         }
         if project.is_some() && links::is_planted(self.cwd, path) {

@@ -231,7 +231,7 @@ impl TurnRecorder {
         self.store.take_off_reason().map(UndoWarning::Off)
     }
 
-    /// Returns a recorder for the calls of a subagent that goes on after its call has returned.
+    /// Returns a recorder for the calls of a subagent that continues after its call has returned.
     #[must_use]
     pub fn for_subagent(&self) -> TurnRecorder {
         TurnRecorder::new(Arc::clone(&self.store), &self.session, Arc::new(Vec::new))

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 use sinew::Sinew;
 use sinew::base::{CancelToken, Error, ErrorCode, Result};
-use sinew::checkpoint::{CheckpointKind, Checkpoints, Limits, OpenOptions, TakeOptions};
+use sinew::checkpoint::{CheckpointKind, Checkpoints, GitUser, Limits, OpenOptions, TakeOptions};
 use tokio::sync::watch;
 
 use super::watcher::ChangeWatcher;
@@ -35,6 +35,8 @@ pub struct StoreOptions {
     pub skip: Vec<PathBuf>,
     /// The user's home directory, which never has checkpoints. Default: none.
     pub home: Option<PathBuf>,
+    /// The value of `XDG_CONFIG_HOME`, for the user's settings of git. Default: `.config` in the home directory.
+    pub config: Option<PathBuf>,
     /// The maximum size of a file whose old content is stored, in bytes.
     pub max_file_bytes: u64,
     /// How long the first program waits for the first checkpoint.
@@ -55,6 +57,7 @@ impl StoreOptions {
             store: store.to_path_buf(),
             skip: Vec::new(),
             home: None,
+            config: None,
             max_file_bytes: Limits::default().file,
             wait: Duration::from_millis(300),
             max_entries: MOST_ENTRIES,
@@ -174,6 +177,7 @@ impl CheckpointStore {
             skip: self.options.skip.clone(),
             limits: Limits { file: self.options.max_file_bytes, ..Limits::default() },
             max_entries: Some(self.options.max_entries),
+            git_user: self.options.home.clone().map(|home| GitUser { home, config: self.options.config.clone() }),
         };
         let checkpoints = Arc::new(Checkpoints::open(&self.options.root, &options)?);
         *open = Some(Arc::clone(&checkpoints));
@@ -232,8 +236,7 @@ impl CheckpointStore {
         !self.is_watched() && *self.scan.lock() > LONGEST_SCAN
     }
 
-    /// Creates a checkpoint. `folders` names the directories to read; `None` reads those that changed. If none changed,
-    /// this returns the latest checkpoint. Blocks.
+    /// Creates a checkpoint. `folders` names the directories to read; `None` reads those that changed. Blocks.
     ///
     /// # Errors
     /// Returns the errors of [`Checkpoints::take`].
@@ -250,10 +253,6 @@ impl CheckpointStore {
         let before = border.take();
         let scope = match (folders, changed, before) {
             (Some(folders), ..) => Some(folders.clone()),
-            (None, Some(changed), Some(before)) if changed.is_empty() => {
-                *border = Some(before.clone());
-                return Ok(before);
-            }
             (None, Some(changed), Some(_)) => Some(changed),
             _ => None,
         };

@@ -7,6 +7,7 @@ use std::process::Command;
 use sinew_base::CancelToken;
 
 use super::{Project, difference, restore, take};
+use crate::GitUser;
 use crate::directory::{Directory, as_name};
 use crate::git_clean::clean_files;
 use crate::row::GitId;
@@ -19,7 +20,9 @@ fn clean(project: &Project) -> HashMap<Box<[u8]>, GitId> {
     let root = Directory::open(&project.root()).unwrap();
     let options = ScanOptions { scope: Scope::All, skip: &[], max_entries: usize::MAX };
     let state = scan(&root, &State::default(), options, &CancelToken::never()).unwrap();
-    clean_files(&root, &state)
+    // A home without settings.
+    let user = GitUser { home: project.root().join("no-home"), config: None };
+    clean_files(&root, &state, &user)
 }
 
 /// Returns git's id of the bytes of a file, without conversions.

@@ -17,7 +17,7 @@ fn age(project: &Project) {
     project.run(&format!("find . -depth -exec touch -h -a -d @{OLD} {{}} +"));
 }
 
-/// Returns the entries with another access time. A parent is read before its entries, so each is looked at in time.
+/// Returns the entries with another access time. A parent is read before its entries, so each is checked in time.
 fn read_entries(root: &Path) -> Vec<String> {
     let mut read = Vec::new();
     let mut paths = vec![root.to_path_buf()];

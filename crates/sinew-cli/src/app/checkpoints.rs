@@ -18,6 +18,7 @@ pub(crate) fn store(startup: &Startup, sinew: Option<&Arc<Sinew>>) -> Option<Arc
         Arc::new(CheckpointStore::new(StoreOptions {
             skip: vec![paths.home.clone()],
             home: std::env::home_dir(),
+            config: startup.environment.os("XDG_CONFIG_HOME").map(Into::into),
             max_file_bytes: checkpoint.max_file_bytes,
             wait: Duration::from_millis(checkpoint.wait),
             sinew: sinew.cloned(),

@@ -315,9 +315,10 @@ impl App {
 
     /// Finds the context files in subdirectories of the session's directory.
     fn instructions(&self) -> Instructions {
-        let Startup { paths, trusted, .. } = &self.startup;
+        // Files of subdirectories were not checked for imports when the session began.
+        let Startup { paths, trust_is_confirmed, .. } = &self.startup;
         let cwd = std::fs::canonicalize(&paths.cwd).unwrap_or_else(|_| paths.cwd.clone());
-        let (home, trusted) = (std::env::home_dir(), *trusted);
+        let (home, trusted) = (std::env::home_dir(), *trust_is_confirmed);
         Arc::new(move |file| {
             let found = nested_context_files(&cwd, file, home.as_deref(), trusted);
             found.files.into_iter().map(|file| (file.path, file.text)).collect()

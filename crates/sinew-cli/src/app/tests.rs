@@ -63,6 +63,7 @@ async fn offered(flags: &[&str], excluded: &[&str]) -> Vec<(String, bool)> {
         layers: Vec::new(),
         faults: Vec::new(),
         trusted: true,
+        trust_is_confirmed: true,
         trust_is_open: false,
         trust_variables: Vec::new(),
         schema: None,

@@ -82,6 +82,8 @@ pub(crate) struct Config {
     pub(crate) faults: Vec<String>,
     /// True if the project's files that can start programs are used.
     pub(crate) trusted: bool,
+    /// See [`Trust::is_confirmed`].
+    pub(crate) trust_is_confirmed: bool,
     /// True if the user has not decided yet whether to trust the project.
     pub(crate) trust_is_open: bool,
     /// The variables that the project's `.env` sets once the project is trusted.
@@ -134,6 +136,7 @@ pub(crate) fn load(args: &Args, environment: &mut Environment, paths: &Paths) ->
         warnings,
         faults: Vec::new(),
         trusted: trust.trusted,
+        trust_is_confirmed: trust.is_confirmed,
         trust_is_open: trust.is_open,
         trust_variables: trust.variables.clone(),
     };

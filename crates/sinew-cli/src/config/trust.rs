@@ -23,6 +23,8 @@ const VARIABLES: [&str; 9] = [
 /// The decision.
 pub(crate) struct Trust {
     pub(crate) trusted: bool,
+    /// True if the user said so, and not only because nothing in the project requires trust.
+    pub(crate) is_confirmed: bool,
     /// True if the user refused; no warning is shown then.
     pub(crate) refused: bool,
     /// The variables that the project's `.env` sets once the project is trusted.
@@ -43,6 +45,7 @@ pub(crate) fn decide(args: &Args, environment: &Environment, paths: &Paths) -> T
     let variables = allowed(file.pairs, environment);
     let mut trust = Trust {
         trusted: args.run.trust == Some(true),
+        is_confirmed: args.run.trust == Some(true),
         refused: args.run.trust == Some(false),
         variables,
         is_open: false,
@@ -60,7 +63,8 @@ pub(crate) fn decide(args: &Args, environment: &Environment, paths: &Paths) -> T
         TrustState::Unknown
     });
     match standing {
-        TrustState::Harmless | TrustState::Trusted => trust.trusted = true,
+        TrustState::Harmless => trust.trusted = true,
+        TrustState::Trusted => (trust.trusted, trust.is_confirmed) = (true, true),
         TrustState::Refused => trust.refused = true,
         TrustState::Unknown | TrustState::Changed => {
             trust.is_open = true;

@@ -106,7 +106,11 @@ fn unusable_models_are_refused_with_a_reason() {
         "openai/gpt-5 does not support the thinking level \"xhigh\"; supported: off, minimal, low, medium, high";
     refused(&stage, &["--model", "gpt-5:xhigh", "--api-key", "k"], unknown);
     refused(&stage, &["--model", "gpt-5", "--thinking", "xhigh", "--api-key", "k"], unknown);
-    refused(&stage, &["--model", "gpt-4.1", "--thinking", "high", "--api-key", "k"], "openai/gpt-4.1 does not support thinking");
+    refused(
+        &stage,
+        &["--model", "gpt-4.1", "--thinking", "high", "--api-key", "k"],
+        "openai/gpt-4.1 does not support thinking",
+    );
     refused(&stage, &["--model", "gpt-4.1:high", "--api-key", "k"], "openai/gpt-4.1 does not support thinking");
     refused(&stage, &["--models", "zzz*"], "--models zzz*: no model matches");
 }

@@ -18,7 +18,7 @@ use ::http::{HeaderMap, HeaderValue, header};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use crate::assembly::{Assembly, Kind, header as message_header};
+use crate::assembly::{Assembly, Kind};
 use crate::error::classify::{self, RequestContext};
 use crate::error::{ErrorInfo, ErrorKind};
 use crate::event::{EventSender, EventStream};
@@ -190,7 +190,7 @@ impl Provider for ScriptedProvider {
 
     fn stream(&self, request: Request, cancel: CancellationToken) -> EventStream {
         let provider = self.clone();
-        EventStream::run(message_header(&request), move |sender| provider.answer(request, cancel, sender))
+        EventStream::run(request.empty_answer(), move |sender| provider.answer(request, cancel, sender))
     }
 }
 

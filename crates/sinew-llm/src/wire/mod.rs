@@ -14,7 +14,6 @@ mod protocol;
 
 use tokio_util::sync::CancellationToken;
 
-use crate::assembly::header;
 use crate::event::EventStream;
 use crate::http::HttpClient;
 use crate::provider::{Provider, Request};
@@ -59,6 +58,6 @@ impl Provider for WireProvider {
 
     fn stream(&self, request: Request, cancel: CancellationToken) -> EventStream {
         let (protocol, client) = (self.protocol, self.client.clone());
-        EventStream::run(header(&request), move |sender| drive::answer(protocol, client, request, cancel, sender))
+        EventStream::run(request.empty_answer(), move |sender| drive::answer(protocol, client, request, cancel, sender))
     }
 }

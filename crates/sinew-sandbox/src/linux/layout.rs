@@ -176,7 +176,11 @@ impl Layout {
         let is_in_root = |tree: &&PathBuf| rules.roots.iter().any(|root| tree.starts_with(root));
         let repositories = repositories.iter().filter(is_in_root);
         let trees: BTreeSet<&PathBuf> = rules.roots.iter().chain(repositories).collect();
-        let user = NamedPaths::of_user(rules.home.as_deref(), &|name| std::env::var_os(name));
+        let variable = |name: &str| {
+            let mut set = rules.git_variables.iter();
+            set.find(|(known, _)| known == name).map(|(_, value)| value.clone())
+        };
+        let user = NamedPaths::of_user(rules.home.as_deref(), &variable);
         // Outside of these directories, the files of the user are read-only or, in the mode `rules`, left alone.
         let is_inside = |path: &&PathBuf| rules.roots.iter().chain(&rules.writable).any(|area| path.starts_with(area));
         for path in user.files.iter().filter(is_inside) {

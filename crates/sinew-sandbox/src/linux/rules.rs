@@ -60,6 +60,7 @@ pub(super) struct Rules {
     /// writable.
     pub(super) writable: Vec<PathBuf>,
     pub(super) home: Option<PathBuf>,
+    pub(super) git_variables: Vec<(String, std::ffi::OsString)>,
     pub(super) deny_read: Vec<Entry>,
     pub(super) deny_write: Vec<Entry>,
     pub(super) deny_exec: Vec<PathBuf>,
@@ -95,6 +96,7 @@ impl Rules {
             sockets: Vec::new(),
             roots,
             home,
+            git_variables: surroundings.git_variables.clone(),
         };
         rules.check_roots(policy)?;
         rules.writable = writable(policy, &rules.roots, list(&policy.write)?, surroundings);

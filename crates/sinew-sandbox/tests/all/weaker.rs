@@ -105,7 +105,8 @@ fn play(system: &System, folder: &Path) {
         ..Policy::new(Mode::Workspace)
     };
     let path = std::env::var_os("PATH");
-    let surroundings = CallerEnvironment { cwd: root.clone(), home: Some(outside.clone()), path, temp: None };
+    let surroundings =
+        CallerEnvironment { cwd: root.clone(), home: Some(outside.clone()), path, ..CallerEnvironment::default() };
     let sandbox = Sandbox::prepare(&policy, &surroundings).unwrap();
     assert_eq!(held(sandbox.status()), system.held, "{}: {:#?}", system.name, sandbox.status());
     for (index, promise) in [Promise::Write, Promise::Read, Promise::Signals].into_iter().enumerate() {

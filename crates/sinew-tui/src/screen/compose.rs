@@ -13,15 +13,6 @@ pub(super) struct WindowRow {
     pub(super) row: Arc<Row>,
     /// True if the next row continues the same line of the terminal.
     pub(super) joined: bool,
-    /// The block and the logical line of a final row; `None` if the row may change or belongs to the chrome.
-    pub(super) origin: Option<Origin>,
-}
-
-/// The block and the logical line of a row.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Origin {
-    pub(super) block: u64,
-    pub(super) line: u32,
 }
 
 /// The content of the next frame.
@@ -43,14 +34,7 @@ const BURST: usize = 48 << 10;
 
 /// The rows of a block that can be shown.
 struct Segment<'a> {
-    block: u64,
     rows: &'a [Arc<Row>],
-}
-
-impl Segment<'_> {
-    fn origin(&self, row: &Row) -> Option<Origin> {
-        Some(Origin { block: self.block, line: row.line })
-    }
 }
 
 /// Composes the next frame. `floor` is the height of the current window and the minimum height of the next one.
@@ -79,7 +63,7 @@ pub(super) fn compose(document: &Document, chrome: &Chrome, size: Size, floor: u
             let joined = row.soft
                 && size.rows > 1
                 && next.is_some_and(|next| next.line == row.line && can_join(row, next, size.columns));
-            rows.push(WindowRow { row: Arc::clone(row), joined, origin: segment.origin(row) });
+            rows.push(WindowRow { row: Arc::clone(row), joined });
             shown += 1;
         }
     }
@@ -97,7 +81,7 @@ pub(super) fn compose(document: &Document, chrome: &Chrome, size: Size, floor: u
     let pushed = if chrome.pushes { cover.len() } else { 0 };
     let height = floor.min(size.rows).max((visible + chrome_rows + pushed).min(size.rows));
     let height = height.max((cover.len() + parts.status.len() + parts.editor.len()).min(size.rows));
-    let plain = |row: Row| WindowRow { row: Arc::new(row.cut(size.columns)), joined: false, origin: None };
+    let plain = |row: Row| WindowRow { row: Arc::new(row.cut(size.columns)), joined: false };
     let filled = (retire + height - chrome_rows).saturating_sub(pushed).max(rows.len());
     rows.resize_with(filled, || plain(Row::default()));
     rows.extend(parts.above.iter().cloned().map(plain));
@@ -156,7 +140,7 @@ fn split(document: &Document) -> (Vec<Segment<'_>>, Vec<Segment<'_>>) {
     for entry in document.entries() {
         let rendered = &entry.rendered;
         let end = if open { entry.retired } else { rendered.settled };
-        let segment = |from, to| Segment { block: entry.id, rows: &rendered.rows[from..to] };
+        let segment = |from, to| Segment { rows: &rendered.rows[from..to] };
         if end > entry.retired {
             settled.push(segment(entry.retired, end));
         }
@@ -212,7 +196,7 @@ fn fit_chrome(chrome: &Chrome, height: usize) -> Parts<'_> {
 /// rows as its share allows; if that does not fit either, the oldest blocks become one row.
 fn clip(live: &[Segment<'_>], room: usize, width: usize) -> Vec<WindowRow> {
     let dim = Style::PLAIN.with(Attrs::DIM);
-    let plain = |row| WindowRow { row, joined: false, origin: None };
+    let plain = |row| WindowRow { row, joined: false };
     let mut out = Vec::new();
     let mut live = live;
     let mut room = room;

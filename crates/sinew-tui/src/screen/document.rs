@@ -5,7 +5,6 @@ use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use super::compose::Origin;
 use crate::text::row::{Line, Row};
 use crate::text::style::Style;
 use crate::text::wrap::{WrapMode, wrap};
@@ -143,13 +142,12 @@ impl Document {
 
     pub(super) fn block<T: Block>(&mut self, id: BlockId) -> Option<&mut T> {
         let at = self.entries.binary_search_by_key(&id.0, |entry| entry.id).ok()?;
-        let entry = Some(&mut self.entries[at]).filter(|entry| !entry.is_out())?;
-        (entry.block.as_mut() as &mut dyn Any).downcast_mut()
+        (self.entries[at].block.as_mut() as &mut dyn Any).downcast_mut()
     }
 
     /// Returns the last block; `None` if there is none.
     pub(super) fn last(&self) -> Option<BlockId> {
-        self.entries.back().filter(|entry| !entry.is_out()).map(|entry| BlockId(entry.id))
+        self.entries.back().map(|entry| BlockId(entry.id))
     }
 
     pub(super) fn entries(&self) -> impl Iterator<Item = &Entry> {
@@ -159,17 +157,6 @@ impl Document {
     /// Lays out every block again.
     pub(super) fn invalidate(&mut self) {
         self.rewidth(self.width);
-    }
-
-    /// Takes back the rows that have left from a line on, whose first row is in the window again.
-    pub(super) fn take_back(&mut self, from: Origin) {
-        for entry in self.entries.iter_mut().skip_while(|entry| entry.id < from.block) {
-            let before = from.line.checked_sub(1).filter(|_| entry.id == from.block);
-            entry.line = before;
-            entry.carry = before.map(|line| (line, Vec::new()));
-            entry.retired = 0;
-            entry.version = None;
-        }
     }
 
     /// Lays out every block again for another width; a line that is partly out keeps its old rows, which are cut.
@@ -214,29 +201,20 @@ impl Document {
                 break;
             }
         }
-        if let Some(first) = self.entries.iter_mut().find(|entry| !entry.is_out()) {
+        while let Some(first) = self.entries.front() {
+            if !(first.rendered.finished && first.retired == first.rendered.rows.len() && first.version.is_some()) {
+                break;
+            }
+            self.entries.pop_front();
+        }
+        if let Some(first) = self.entries.front_mut() {
             first.drop_carry();
             first.drop_retired();
-        }
-    }
-
-    /// Removes blocks of which all rows have left, up to the block `oldest`; all of them by default.
-    pub(super) fn forget(&mut self, oldest: Option<u64>) {
-        while let Some(first) = self.entries.front()
-            && first.is_out()
-            && oldest.is_none_or(|oldest| first.id < oldest)
-        {
-            self.entries.pop_front();
         }
     }
 }
 
 impl Entry {
-    /// Returns true if the block is complete and all of its rows have left.
-    fn is_out(&self) -> bool {
-        self.rendered.finished && self.retired == self.rendered.rows.len() && self.version.is_some()
-    }
-
     fn update(&mut self, layout: &Layout<'_>) {
         let version = self.block.version();
         if self.version == Some(version) {

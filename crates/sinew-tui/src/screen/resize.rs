@@ -4,9 +4,12 @@
 //! which one applies, and thus how many rows of the terminal each row of the window occupies, and which of them are
 //! still on the screen. Rows that were pushed out count as scrolled out; the rest is erased and repainted.
 
+use std::sync::Arc;
+
 use super::compose::WindowRow;
 use super::window::ERASE_BELOW;
 use super::{Frame, Reflow, Screen, Size};
+use crate::text::row::Row;
 
 /// The positions of rows after a resize.
 #[derive(Debug, PartialEq, Eq)]
@@ -64,24 +67,10 @@ impl Screen {
     fn finish_resize(&mut self, before: Size, cursor: Option<(usize, usize)>) -> Frame {
         let mut bytes = b"\x1b[m".to_vec();
         let found = cursor.and_then(|cursor| self.find_window(before, cursor));
-        let (above, caret) = (self.window.above.len(), self.window.cursor.0);
-        let rows = self.known_rows();
-        let settled = above + self.window.abandon();
-        let (up, first) = found.unwrap_or((0, above + caret));
-        match next_final(&rows[..above], first) {
-            Some(index) => {
-                // Rows that the terminal shows again are laid out like the others.
-                let from = rows[index].origin;
-                from.into_iter().for_each(|from| self.document.take_back(from));
-            }
-            None => self.document.retire(first.clamp(above, settled) - above),
-        }
-        if found.is_some() {
-            let gone = rows.into_iter().take(first).enumerate();
-            // Rows that were not final are shown again; what left the screen is not used any more.
-            let used = gone.map(|(index, row)| WindowRow { origin: row.origin.filter(|_| index < settled), ..row });
-            self.window.remember(used);
-        }
+        let (up, first) = found.unwrap_or((0, self.window.cursor.0));
+        // The window may become lower: the rows of the old width may have needed more space.
+        let gone = first.min(self.window.abandon());
+        self.document.retire(gone);
         self.document.rewidth(self.size.columns);
         self.painted = None;
         if up > 0 {
@@ -94,49 +83,41 @@ impl Screen {
         Frame { bytes, more: frame.more }
     }
 
-    /// Returns the rows above the window that are known, and those of the window.
-    fn known_rows(&self) -> Vec<WindowRow> {
-        self.window.above.iter().chain(&self.window.rows).cloned().collect()
-    }
-
-    /// Returns the number of rows above the cursor at which the new window begins, and the known row that begins there.
+    /// Returns the number of rows above the cursor at which the new window begins, the first row of the current window
+    /// in it.
     fn find_window(&self, before: Size, (row, column): (usize, usize)) -> Option<(usize, usize)> {
-        let (window, caret) = (&self.window.rows, self.window.cursor);
-        let caret = (caret.0, caret.1.unwrap_or(before.columns - 1));
+        let rows = &self.window.rows;
+        let caret = (self.window.cursor.0, self.window.cursor.1.unwrap_or(before.columns - 1));
         let (above, column) = (row.checked_sub(1)?, column.checked_sub(1)?);
-        if above >= self.size.rows || window.is_empty() {
+        if above >= self.size.rows || rows.is_empty() {
             return None;
         }
         // Some terminals (tmux) drop the blanks between the end of a row and the cursor, and move it directly after the
         // text.
-        let behind_text = (caret.0, caret.1.min(window.get(caret.0).map_or(0, |shown| shown.row.width())));
-        let (rows, top) = (self.known_rows(), self.window.above.len());
-        let carets = [caret, behind_text].map(|(row, column)| (top + row, column));
-        let placed = carets.into_iter().find_map(|caret| self.fitting(&rows, caret, column))?;
-        // Finds the first row that is completely on the screen, begins a line of the terminal, and from which the
-        // document can be laid out.
-        let starts = |index: usize| index.checked_sub(1).map_or(top == 0, |before| !rows[before].joined);
-        let usable = |index: usize| {
-            next_final(&rows[..top], index).is_none_or(|next| {
-                let last = rows[..next].iter().rev().find_map(|row| row.origin);
-                last.is_some_and(|last| Some(last) != rows[next].origin)
-            })
+        let behind_text = (caret.0, caret.1.min(rows.get(caret.0).map_or(0, |shown| shown.row.width())));
+        let placed = [caret, behind_text].into_iter().find_map(|caret| self.fitting(caret, column))?;
+        // Finds the first row that is completely on the screen and begins a line of the terminal.
+        let starts = |index: usize| match index.checked_sub(1) {
+            None => self.window.head.is_empty(),
+            Some(before) => !rows[before].joined,
         };
-        let from = if self.options.keeps_settled { top + self.window.settled.min(window.len() - 1) } else { 0 };
-        let first = (from..rows.len())
-            .find(|&index| placed.tops[index] + above as isize >= 0 && starts(index) && usable(index))?;
+        let from = if self.options.keeps_settled { self.window.settled.min(rows.len() - 1) } else { 0 };
+        let first = (from..rows.len()).find(|&index| placed.tops[index] + above as isize >= 0 && starts(index))?;
         let up = usize::try_from(-placed.tops[first]).ok()?;
         Some((up, first))
     }
+}
 
+impl Screen {
     /// Places the rows by the first model that puts the cursor into the reported column.
-    fn fitting(&self, rows: &[WindowRow], caret: (usize, usize), column: usize) -> Option<Placement> {
+    fn fitting(&self, caret: (usize, usize), column: usize) -> Option<Placement> {
         let models = self.options.reflow.into_iter().chain([Reflow::Wrap, Reflow::WrapOthers, Reflow::Cut]);
+        let (head, rows, width) = (&self.window.head, &self.window.rows, self.size.columns);
         // If two models match, the one that reaches less far up is used: a duplicate row is better than a lost one.
         models
             .flat_map(|model| {
                 [false, true]
-                    .map(|counted| place_rows(rows, caret, self.size.columns, model, counted))
+                    .map(|counted| place_rows(head, rows, caret, width, model, counted))
                     .into_iter()
                     .filter(|placement| placement.column == column)
                     .max_by_key(|placement| placement.tops[0])
@@ -145,14 +126,17 @@ impl Screen {
     }
 }
 
-/// Returns the index of the next row, from `from` on, that was final when it left.
-fn next_final(rows: &[WindowRow], from: usize) -> Option<usize> {
-    (from..rows.len()).find(|&index| rows[index].origin.is_some())
-}
-
-/// Returns the position of each row at `width`, and of the cursor, which is at row and column `caret`. `counted` is true if the terminal locates the
+/// Returns the position of each row at `width`, and of the cursor, which is at row and column `caret`. `head` are the
+/// rows above the first one that belong to the same line of the terminal. `counted` is true if the terminal locates the
 /// cursor by counting cells, without those that a wide cluster leaves free at an edge.
-fn place_rows(rows: &[WindowRow], caret: (usize, usize), width: usize, model: Reflow, counted: bool) -> Placement {
+fn place_rows(
+    head: &[Arc<Row>],
+    rows: &[WindowRow],
+    caret: (usize, usize),
+    width: usize,
+    model: Reflow,
+    counted: bool,
+) -> Placement {
     let mut tops = Vec::with_capacity(rows.len() + 1);
     let mut cursor = (0, caret.1.min(width - 1));
     let mut top = 0;
@@ -160,6 +144,7 @@ fn place_rows(rows: &[WindowRow], caret: (usize, usize), width: usize, model: Re
     while at < rows.len() {
         let length = rows[at..].iter().take_while(|row| row.joined).count() + 1;
         let line = &rows[at..rows.len().min(at + length)];
+        let head = if at == 0 { head } else { &[] };
         let holds_caret = (at..at + line.len()).contains(&caret.0);
         if model == Reflow::Cut || (model == Reflow::WrapOthers && holds_caret) {
             tops.extend((0..line.len()).map(|index| top + index as isize));
@@ -179,6 +164,9 @@ fn place_rows(rows: &[WindowRow], caret: (usize, usize), width: usize, model: Re
             column += cells;
             place
         };
+        for cell in head.iter().flat_map(|row| row.cells()) {
+            advance(cell.width);
+        }
         for (index, shown) in line.iter().enumerate() {
             let mut used = 0;
             let mut begin = None;
@@ -203,7 +191,8 @@ fn place_rows(rows: &[WindowRow], caret: (usize, usize), width: usize, model: Re
             tops.push(top + begin.unwrap_or_else(|| advance(0).0));
         }
         if counted && holds_caret {
-            let before: usize = line[..caret.0 - at].iter().map(|shown| shown.row.width()).sum();
+            let before = head.iter().map(|row| row.width()).sum::<usize>()
+                + line[..caret.0 - at].iter().map(|shown| shown.row.width()).sum::<usize>();
             let cells = before + caret.1;
             cursor = (top + (cells / width) as isize, cells % width);
         }

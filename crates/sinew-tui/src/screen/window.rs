@@ -1,6 +1,5 @@
 //! The ledger: the rows of the window as the terminal shows them, and the frames that change them.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::compose::{Plan, WindowRow};
@@ -18,9 +17,8 @@ use crate::text::row::Row;
 #[derive(Debug)]
 pub(super) struct Window {
     pub(super) rows: Vec<WindowRow>,
-    /// The last rows that have left through the top of the screen, directly above `rows` in the terminal: a terminal
-    /// that becomes higher or wider may show them again.
-    pub(super) above: VecDeque<WindowRow>,
+    /// Rows that have scrolled out and share a line of the terminal with the first of `rows`.
+    pub(super) head: Vec<Arc<Row>>,
     /// The number of rows at the top that are final and scroll out next.
     pub(super) settled: usize,
     /// The row and column of the cursor; the column is unknown after writing the last column.
@@ -31,9 +29,6 @@ pub(super) struct Window {
     options: ScreenOptions,
 }
 
-/// The number of rows above the window that are kept in memory: more than most screens have.
-const REMEMBERED: usize = 300;
-
 /// Erases the cursor's row, if the cursor is in the first column, and everything below. Does not begin at the first
 /// column: if a screen is erased from its first cell, tmux copies it to the scrollback, where it would be duplicated.
 pub(super) const ERASE_BELOW: &[u8] = b"\x1b[C\x1b[J\r\x1b[K";
@@ -42,7 +37,7 @@ impl Window {
     pub(super) fn new() -> Window {
         Window {
             rows: Vec::new(),
-            above: VecDeque::new(),
+            head: Vec::new(),
             settled: 0,
             cursor: (0, Some(0)),
             floor: 0,
@@ -109,26 +104,21 @@ impl Window {
             painter.go(caret.0, caret.1);
         }
         let bare = !appended && !touched_others && painter.spans() <= 1 && !fresh;
-        let (gone, shown) = plan.rows.split_at(plan.retire.min(plan.rows.len()));
-        self.remember(gone.iter().cloned());
-        self.rows = shown.to_vec();
+        self.follow_line(&plan.rows[..plan.retire.min(plan.rows.len())]);
+        self.rows = plan.rows[plan.retire.min(plan.rows.len())..].to_vec();
         self.settled = plan.settled;
         self.cursor = (plan.caret.0, Some(plan.caret.1));
         self.options = options;
         painter.into_bytes(bare)
     }
 
-    /// Keeps rows that have just left through the top of the screen, and drops the oldest ones. The rows of a line that
-    /// continues in the window are always kept.
-    pub(super) fn remember(&mut self, gone: impl Iterator<Item = WindowRow>) {
-        self.above.extend(gone);
-        let open = self.above.iter().rev().take_while(|row| row.joined).count();
-        self.above.drain(..self.above.len().saturating_sub(REMEMBERED.max(open)));
-    }
-
-    /// Returns the oldest block with rows in the window or directly above it.
-    pub(super) fn oldest_block(&self) -> Option<u64> {
-        self.above.iter().chain(&self.rows).find_map(|row| row.origin).map(|origin| origin.block)
+    /// Keeps the rows of the line that continues at the top of the window, of which `gone` have just scrolled out.
+    fn follow_line(&mut self, gone: &[WindowRow]) {
+        let open = gone.iter().rev().take_while(|row| row.joined).count();
+        if open < gone.len() {
+            self.head.clear();
+        }
+        self.head.extend(gone[gone.len() - open..].iter().map(|shown| Arc::clone(&shown.row)));
     }
 
     /// Moves to the first row of the window and erases everything from there; the next frame paints all rows.
@@ -145,7 +135,7 @@ impl Window {
         out.extend_from_slice(ERASE_BELOW);
         self.floor = self.height();
         self.rows.clear();
-        self.above.clear();
+        self.head.clear();
         self.settled = 0;
         self.cursor = (0, Some(0));
         out

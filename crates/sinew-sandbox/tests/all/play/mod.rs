@@ -266,6 +266,7 @@ fn sandbox(policy: &Value, places: &Places) -> sinew_base::Result<Sandbox> {
         home: Some(places.home.clone()),
         temp: Some(places.temp.clone()),
         path: std::env::var_os("PATH"),
+        ..CallerEnvironment::default()
     };
     Sandbox::prepare(&policy, &surroundings)
 }
