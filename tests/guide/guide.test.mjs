@@ -85,8 +85,8 @@ test("every command of the RPC page is one, and every flag of the pages too", ()
   }).split("\n").filter((line) => line.includes("Unknown command"));
   assert.deepEqual(unknown, []);
 
-  // Options of git, of slash commands and of VS Code.
-  const others = ["--force", "--now", "--add-mcp", "--with-conversation"];
+  // Options of other programs, of slash commands and of VS Code.
+  const others = ["--force", "--now", "--add-mcp", "--with-conversation", "--prefix", "--eval", "--output"];
   const help = [["--help"], ["mcp", "--help"]].map((args) => execFileSync(program, args, { encoding: "utf8" })).join("");
   for (const page of pages) {
     for (const [, flag] of readFileSync(join(PAGES, page), "utf8").matchAll(/(?:^|[\s`(])(--[a-z][a-z-]+)/gm)) {
