@@ -48,7 +48,7 @@ pub(crate) struct Stretch {
 }
 
 impl Stretch {
-    /// Returns the part that lies between two checkpoints; `None` if there is none.
+    /// Returns the part between two checkpoints; `None` if the stretch is outside of them.
     pub(crate) fn within<'a>(&'a self, start: &'a str, end: &'a str) -> Option<(&'a str, &'a str)> {
         let first = start.max(&self.start);
         let last = self.end.as_deref().map_or(end, |own| own.min(end));

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use sinew::sandbox::{CallerEnvironment, Enforcement, Mode, Network, OWN_FILES, Policy, Promise, Status};
+use sinew::sandbox::{CallerEnvironment, Mode, Network, OWN_FILES, Policy, Promise, Status};
 use sinew_permissions::{DeniedFiles, Rules, Verdict};
 use sinew_tools::{Confinement, OUTSIDE_PERMISSION, OutsideSandbox};
 
@@ -152,8 +152,7 @@ fn in_both(pattern: &str, copy: &Path, root: &Path) -> Vec<String> {
 /// Returns the reason why a guarantee of the policy is not enforced; `None` if it is.
 fn unenforced(status: &Status, policy: &Policy, promise: Promise) -> Option<String> {
     let is_made = promise == Promise::Write || !policy.deny_read.is_empty();
-    let state = status.of(promise);
-    (is_made && state.held == Enforcement::Advisory).then(|| state.missing.join("; "))
+    status.unenforced().into_iter().find(|(of, _)| is_made && *of == promise).map(|(_, reason)| reason)
 }
 
 /// Returns the policy of a mode.

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use parking_lot::RwLock;
-use sinew::sandbox::OWN_FILES as GUARDS;
+use sinew::sandbox::OWN_FILES;
 use sinew_llm::message::ToolCall;
 use sinew_tools::{PathCheck, semantics};
 
@@ -55,7 +55,7 @@ impl OwnFiles {
             return false;
         }
         let is_text = |rest: &Path| rest.iter().next().is_none_or(|first| TEXTS.iter().any(|text| first == *text));
-        let is_guard = |rest: &Path| GUARDS.iter().any(|name| rest == Path::new(name));
+        let is_guard = |rest: &Path| OWN_FILES.iter().any(|name| rest == Path::new(name));
         self.agent.iter().filter_map(|root| path.strip_prefix(root).ok()).any(|rest| !is_text(rest))
             || self.home.iter().filter_map(|root| path.strip_prefix(root).ok()).any(is_guard)
             || self.sessions.iter().any(|root| path.starts_with(root))
@@ -66,7 +66,7 @@ impl OwnFiles {
     fn is_link(&self, facts: &Metadata) -> bool {
         use std::os::unix::fs::MetadataExt;
         let same = |other: Metadata| (other.dev(), other.ino()) == (facts.dev(), facts.ino());
-        let names = self.agent.iter().flat_map(|folder| GUARDS.iter().map(move |name| folder.join(name)));
+        let names = self.agent.iter().flat_map(|folder| OWN_FILES.iter().map(move |name| folder.join(name)));
         facts.is_file() && facts.nlink() > 1 && names.into_iter().any(|path| std::fs::metadata(path).is_ok_and(same))
     }
 
@@ -146,7 +146,7 @@ impl OwnFiles {
         }
         let pattern = Pattern::path(&text);
         let files = self.agent.iter().flat_map(|root| {
-            let names = GUARDS.iter().chain(&["sessions"]).map(move |name| root.join(name));
+            let names = OWN_FILES.iter().chain(&["sessions"]).map(move |name| root.join(name));
             names.chain(root.ancestors().take(2).map(Path::to_path_buf))
         });
         files.into_iter().any(|path| pattern.fits_path(&path))

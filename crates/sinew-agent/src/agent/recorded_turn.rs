@@ -83,7 +83,7 @@ impl<'a> RecordedTurn<'a> {
         for record in uncovered.chain(ended) {
             match &self.agent.keep_record {
                 Some(keep) => keep(record),
-                None => self.agent.append_undo(record.of_turn(&turn)),
+                None => self.agent.append_undo(&record.of_turn(&turn)),
             }
         }
     }

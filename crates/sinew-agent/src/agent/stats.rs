@@ -70,13 +70,9 @@ impl SessionStats {
     /// # Errors
     /// Returns an error if the file can no longer be read.
     pub fn of(session: &Session) -> Result<SessionStats> {
-        let mut stats = SessionStats::default();
-        for id in session.ids() {
-            if let Some(message) = session.entry(id)?.into_message() {
-                stats.count(&message);
-            }
-        }
-        Ok(stats)
+        let mut counted = CountedEntries::default();
+        counted.count_new(session)?;
+        Ok(counted.stats)
     }
 }
 
@@ -88,14 +84,7 @@ impl AgentSession {
     pub fn stats(&self) -> Result<SessionStats> {
         let session = self.session();
         let mut counted = self.counted.lock();
-        // Entries are never removed, so the counted ones can be skipped.
-        for id in session.ids().skip(counted.entries) {
-            let message = session.entry(id)?.into_message();
-            counted.entries += 1;
-            if let Some(message) = message {
-                counted.stats.count(&message);
-            }
-        }
+        counted.count_new(&session)?;
         Ok(counted.stats.clone())
     }
 
@@ -184,6 +173,21 @@ impl AgentSession {
 pub(super) struct CountedEntries {
     entries: usize,
     stats: SessionStats,
+}
+
+impl CountedEntries {
+    /// Counts the entries that were not counted yet.
+    fn count_new(&mut self, session: &Session) -> Result<()> {
+        // Entries are never removed, so the counted ones can be skipped.
+        for id in session.ids().skip(self.entries) {
+            let message = session.entry(id)?.into_message();
+            self.entries += 1;
+            if let Some(message) = message {
+                self.stats.count(&message);
+            }
+        }
+        Ok(())
+    }
 }
 
 impl SessionStats {

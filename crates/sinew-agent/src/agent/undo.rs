@@ -60,14 +60,14 @@ impl AgentSession {
     pub(super) async fn prove_turn(&self) {
         let Some(recorder) = &self.undo else { return };
         match recorder.prove().await {
-            Ok(Some(record)) => self.conversation.append(record.to_body()),
+            Ok(Some(record)) => self.append_undo(&record),
             Ok(None) => {}
             Err(warning) => self.warn(warning).await,
         }
     }
 
     /// Adds a record of an undo to the session.
-    pub fn append_undo(&self, record: UndoRecord) {
+    pub fn append_undo(&self, record: &UndoRecord) {
         self.conversation.append(record.to_body());
     }
 
@@ -79,7 +79,7 @@ impl AgentSession {
         match ended {
             Ok(Some(record)) => {
                 let turn = self.session().leaf().unwrap_or_default().to_string();
-                self.append_undo(record.of_turn(&turn).by_subagent(subagent));
+                self.append_undo(&record.of_turn(&turn).by_subagent(subagent));
             }
             Ok(None) => {}
             Err(warning) => self.warn(warning).await,
@@ -96,9 +96,7 @@ impl AgentSession {
 
     /// Records in the session what was undone.
     pub fn keep_undo(&self, result: &UndoResult) {
-        if let Some(record) = &result.record {
-            self.conversation.append(record.to_body());
-        }
+        result.record.iter().for_each(|record| self.append_undo(record));
     }
 
     /// Returns the checkpoints of the session's directory.

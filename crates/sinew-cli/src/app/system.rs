@@ -15,7 +15,8 @@ use crate::resources;
 use crate::schema::Schema;
 use crate::startup::Startup;
 
-/// Builds the system prompt for `tools` and `resources`, and for answers that match `schema`. Reads the files again on every call.
+/// Builds the system prompt for `tools` and `resources`, and for answers that match `schema`. Reads the files again on
+/// every call.
 pub(super) fn system(
     startup: &Startup,
     tools: &Toolset,

@@ -164,7 +164,7 @@ impl Control {
                 });
                 "The user accepted the plan. It is carried out in a new session: stop here.".to_string()
             }
-            // A question that was closed is no permission to change files.
+            // Closing the question does not allow the model to change files.
             None => {
                 ends_run = true;
                 "The user did not decide on the plan. Plan mode stays on.".to_string()

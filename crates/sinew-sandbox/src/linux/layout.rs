@@ -25,7 +25,7 @@ pub(super) enum Cover {
     HiddenDirectory,
 }
 
-/// What the last search for paths found, so that the next one reads only directories that changed.
+/// The results of the last search for paths. The next one reads only directories that changed.
 #[derive(Debug, Default)]
 pub(super) struct Search {
     pub(super) scan: Scan,

@@ -17,7 +17,7 @@ pub(super) struct LinkedFile {
 }
 
 impl LinkedFile {
-    /// Returns the identity and the facts of a file; `None` if the path is no file with several names.
+    /// Returns the identity and the facts of a file; `None` if it is not a file with several names.
     pub(super) fn of(path: &Path) -> Option<(Identity, LinkedFile)> {
         let data = path.symlink_metadata().ok().filter(|data| data.is_file() && data.nlink() > 1)?;
         Some(((data.dev(), data.ino()), LinkedFile { links: data.nlink(), stamp: Stamp::of(&data) }))

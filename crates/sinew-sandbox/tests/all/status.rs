@@ -105,7 +105,7 @@ fn a_refused_datagram_is_reported_with_its_address() {
     }
     let entry = sandbox.enter().unwrap();
     let mut command = Command::new("python3");
-    // Listing interfaces sends to a netlink address, which is no refusal.
+    // Listing interfaces sends to a netlink address, which must not be reported as a refusal.
     let script = "import socket\nprint(len(socket.if_nameindex()))\nfor family, host in ((2, '192.0.2.1'), (10, '2001:db8::1')):\n  \
         try: socket.socket(family, 2).sendto(b'x', (host, 53))\n  except OSError as error: print('refused')";
     command.args(["-c", script]).current_dir(&root);

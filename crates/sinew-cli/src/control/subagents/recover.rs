@@ -57,21 +57,18 @@ impl Control {
         if let Some((_, earlier)) = known.filter(|(session, _)| *session == id) {
             return earlier;
         }
-        let own: Vec<String> = {
-            let children = self.subagents.children.lock();
-            children.iter().filter(|child| child.session == id).map(|child| child.id().to_string()).collect()
-        };
+        let own = self.own_children();
         let session = open.agent.session();
         // If the session can no longer be read, a warning was shown already.
         let bodies = session.entries_with(&[STARTED, RESULT_KEY]).unwrap_or_default();
         let ends: BTreeMap<String, ChildResult> =
             bodies.iter().filter_map(result_in).map(|result| (result.id.clone(), result)).collect();
         let mut earlier: Vec<ListedChild> = Vec::new();
-        for started in bodies.iter().flat_map(started_in).filter(|started| !own.contains(&started.id)) {
+        for started in
+            bodies.iter().flat_map(started_in).filter(|started| own.iter().all(|child| child.id() != started.id))
+        {
             earlier.retain(|child| child.id != started.id);
-            let file = self.app.store.child_file(&session, &started.id);
-            let written = file.and_then(|file| self.app.store.view(&file).ok());
-            let end = written.as_ref().and_then(result_of).or_else(|| ends.get(&started.id).cloned());
+            let (written, end) = self.end_of(&session, &started.id, &ends);
             let model = written.as_ref().and_then(|written| written.context(&Defaults::default()).ok());
             let model = model.and_then(|context| context.models.get("default").cloned()).unwrap_or_default();
             let ChildResult { id, agent, description, state, turns, tokens, cost, .. } =
@@ -102,9 +99,7 @@ impl Control {
             }
         }
         let results = pending.into_values().filter_map(|started| {
-            let file = self.app.store.child_file(&session, &started.id)?;
-            let written = self.app.store.view(&file).ok();
-            let own = written.as_ref().and_then(result_of).or_else(|| ends.remove(&started.id));
+            let (written, own) = self.end_of(&session, &started.id, &ends);
             // The result of a child's child is for that child, which reports it.
             let is_nested = started.id.contains('.');
             match own {
@@ -114,6 +109,20 @@ impl Control {
             }
         });
         Ok(results.collect())
+    }
+
+    /// Returns the session of a child, if it has a readable file, and the result of its last work. A child that never
+    /// began has its result in the session of its parent, among `ends`.
+    fn end_of(
+        &self,
+        parent: &Session,
+        id: &str,
+        ends: &BTreeMap<String, ChildResult>,
+    ) -> (Option<Session>, Option<ChildResult>) {
+        let file = self.app.store.child_file(parent, id);
+        let written = file.and_then(|file| self.app.store.view(&file).ok());
+        let end = written.as_ref().and_then(result_of).or_else(|| ends.get(id).cloned());
+        (written, end)
     }
 }
 

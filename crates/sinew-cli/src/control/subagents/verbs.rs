@@ -75,7 +75,7 @@ impl Control {
         self.own_children().iter().any(|child| child.is_at_work())
     }
 
-    fn own_children(&self) -> Vec<Arc<Child>> {
+    pub(super) fn own_children(&self) -> Vec<Arc<Child>> {
         let session = self.session().agent.session().id().to_string();
         let children = self.subagents.children.lock();
         children.iter().filter(|child| child.session == session).cloned().collect()

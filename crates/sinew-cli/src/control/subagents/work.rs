@@ -74,7 +74,7 @@ impl Control {
         let turn = brief.root.agent.session().leaf().unwrap_or_default().to_string();
         let keep = move |record: UndoRecord| {
             if let Some(root) = root.upgrade() {
-                root.agent.append_undo(record.of_turn(&turn).by_subagent(&name));
+                root.agent.append_undo(&record.of_turn(&turn).by_subagent(&name));
             }
         };
         Some((recorder, Arc::new(keep)))
