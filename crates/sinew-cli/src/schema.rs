@@ -107,18 +107,44 @@ impl Schema {
     }
 }
 
-/// Returns the content of the only code block of an answer, or the whole answer if it has none or several.
+/// Returns the content of the only code block of an answer that is JSON, or the whole answer if there is none or
+/// several.
 fn unfenced(answer: &str) -> &str {
-    let text = answer.trim();
+    let text = answer.trim_start_matches('\u{feff}').trim();
     // The JSON itself may contain a fence in a string.
     if text.starts_with(['{', '[', '"']) {
         return text;
     }
-    let mut parts = text.split("```");
-    match (parts.next(), parts.next().and_then(|block| block.split_once('\n')), parts.next(), parts.next()) {
-        (Some(_), Some((_, inside)), Some(_), None) => inside.trim(),
+    let is_json = |block: &&str| serde_json::from_str::<serde::de::IgnoredAny>(block).is_ok();
+    let mut found = code_blocks(text).into_iter().filter(is_json);
+    match (found.next(), found.next()) {
+        (Some(block), None) => block,
         _ => text,
     }
+}
+
+/// Returns the contents of the fenced code blocks of a Markdown text.
+fn code_blocks(text: &str) -> Vec<&str> {
+    let mut blocks = Vec::new();
+    // The fence that is open, and the offset after its line.
+    let mut open: Option<(&str, usize)> = None;
+    let mut at = 0;
+    for line in text.split_inclusive('\n') {
+        let start = at;
+        at += line.len();
+        let line = line.trim();
+        let length = line.len() - line.trim_start_matches(if line.starts_with('~') { '~' } else { '`' }).len();
+        let fence = &line[..length];
+        match open {
+            None if length >= 3 => open = Some((fence, at)),
+            Some((opened, from)) if line == fence && fence.starts_with(opened) => {
+                blocks.push(text[from..start].trim());
+                open = None;
+            }
+            _ => {}
+        }
+    }
+    blocks
 }
 
 /// Returns `schema` with its references replaced by their targets. `at` is its path, for errors.
@@ -233,6 +259,16 @@ mod tests {
         check(&schema, &format!("Here are the files:\n\n```json\n{good}\n```\nThat is all."), Ok(good.clone()));
         let quoting = json!({"files": [{"path": "```"}]});
         check(&schema, &quoting.to_string(), Ok(quoting.clone()));
+        for answer in [
+            format!("\u{feff}{good}"),
+            format!("~~~json\n{good}\n~~~"),
+            format!("````json\n{good}\n````\r\n"),
+            format!("I ran this:\n```sh\nls -l\n```\nThe answer:\n```json\n{good}\n```"),
+        ] {
+            check(&schema, &answer, Ok(good.clone()));
+        }
+        let fenced = format!("Here:\n````json\n{}\n````", json!({"files": [{"path": "a\n```\nb"}]}));
+        check(&schema, &fenced, Ok(json!({"files": [{"path": "a\n```\nb"}]})));
         let two = format!("```json\n{good}\n```\nor\n```json\n{good}\n```");
         check(&schema, &two, Err("- the message is not valid JSON: expected value at line 1 column 1"));
         check(&schema, "{\"files\": [{}]}", Err("- /files/0/path: is required"));

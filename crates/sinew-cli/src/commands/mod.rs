@@ -9,7 +9,8 @@ mod models;
 mod sessions;
 mod undo;
 
-use crate::args::Args;
+use crate::args::{Args, COMMANDS};
+use crate::control::commands::near;
 use crate::failure::Failure;
 use crate::startup::Startup;
 
@@ -30,6 +31,7 @@ pub(crate) fn run(startup: &Startup, warnings: &[String]) -> Result<Option<u8>, 
     if args.output.print {
         return Ok(None);
     }
+    check_spelling(&words)?;
     match words[..] {
         ["sessions", ref rest @ ..] => sessions::run(startup, rest),
         ["index", ref rest @ ..] => index::run(startup, rest),
@@ -44,27 +46,43 @@ pub(crate) fn run(startup: &Startup, warnings: &[String]) -> Result<Option<u8>, 
         ["version"] => crate::output::print(crate::VERSION).map(Some),
         ["man"] => crate::output::print(&crate::args::man()).map(Some),
         ["plugin", "new", ..] => Err(unavailable("plugin")),
-        _ => misspelt(&words).map_or(Ok(None), |near| {
-            let typed = words.join(" ");
-            Err(Failure::usage(format!(
-                "sinew {typed}: unknown command; did you mean sinew {near}? Use -p to send a message"
-            )))
-        }),
+        _ => Ok(None),
     }
 }
 
-/// Returns the command that a misspelt one probably means: a single word that is similar to a command, or one that is
-/// followed by a subcommand of it. Returns `None` for a sentence.
-fn misspelt(words: &[&str]) -> Option<&'static str> {
-    let (first, rest) = words.split_first()?;
-    if first.starts_with('/') {
-        return None;
+/// Refuses words that are probably a misspelt command, so that they are not sent to a model.
+///
+/// # Errors
+/// Returns an error that names the command that is probably meant.
+fn check_spelling(words: &[&str]) -> Result<(), Failure> {
+    misspelt(words).map_or(Ok(()), |near| {
+        let typed = words.join(" ");
+        let text = format!("sinew {typed}: unknown command; did you mean sinew {near}? Use -p to send a message");
+        Err(Failure::usage(text))
+    })
+}
+
+/// Subcommands as users of other programs type them.
+const OTHER_NAMES: [(&str, &str); 5] =
+    [("remove", "rm"), ("delete", "rm"), ("del", "rm"), ("ls", "list"), ("show", "get")];
+
+/// Returns the command that a misspelt one probably means. Returns `None` for a sentence.
+fn misspelt(words: &[&str]) -> Option<String> {
+    let (first, rest) = words.split_first().filter(|(first, _)| !first.starts_with('/'))?;
+    let commands: Vec<&str> = COMMANDS.iter().map(|(name, _)| *name).collect();
+    if let Some((command, follows)) = COMMANDS.iter().find(|(name, _)| name == first) {
+        let (second, rest) = rest.split_first()?;
+        let other = OTHER_NAMES.iter().find(|(other, _)| other == second).map(|(_, name)| *name);
+        let near = other.filter(|name| follows.contains(name)).or_else(|| near(second, follows));
+        return near.filter(|_| rest.len() <= 2 && !follows.contains(second)).map(|near| format!("{command} {near}"));
     }
-    let edits = |name: &str| strsim::osa_distance(&first.to_lowercase(), name);
-    let (near, follows) = crate::args::COMMANDS.iter().min_by_key(|(name, _)| edits(name))?;
-    let is_near = edits(near) <= near.len() / 3 && first.chars().count() > 2;
-    let is_command = rest.is_empty() || rest.first().is_some_and(|word| follows.contains(word));
-    (is_near && is_command).then_some(near)
+    let near = near(first, &commands).filter(|_| first.len() > 2)?;
+    let follows = COMMANDS.iter().find(|(name, _)| *name == near).map_or(&[][..], |(_, follows)| follows);
+    let is_command = match (rest, near) {
+        ([], _) | ([_], "login" | "logout") => true,
+        ([second, ..], _) => follows.contains(second),
+    };
+    is_command.then(|| near.to_string())
 }
 
 fn completions(shell: &str) -> Result<u8, Failure> {

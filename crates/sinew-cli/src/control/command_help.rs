@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::Control;
-use super::commands::{COMMANDS, Row, SharedCommand, Verb};
+use super::commands::{InteractiveForm, Row, SharedCommand, Verb, of_face};
 
 /// The width of the column of names and arguments.
 const NAMES: usize = 30;
@@ -62,23 +62,28 @@ impl Group {
     }
 }
 
-/// Lists all commands of the interactive mode in groups, followed by those of the project and of extensions.
-pub(crate) fn help_for_person(control: &Control) -> String {
+/// Lists the commands of a form of the interactive mode in groups, then those of the project and of extensions. `key`
+/// returns the key that does the same as a command.
+pub(crate) fn help_for_person(
+    control: &Control,
+    face: InteractiveForm,
+    key: &dyn Fn(&Row) -> Option<String>,
+) -> String {
     let mut out = String::new();
+    let line = |row: &Row| {
+        let key = key(row).map(|key| format!(" ({key})")).unwrap_or_default();
+        (format!("/{} {}", row.name, row.arguments), format!("{}{key}", row.help))
+    };
     for (group, title) in Group::ALL {
-        section(&mut out, title, COMMANDS.iter().filter(|row| Group::of(row.verb) == group).map(line));
+        section(&mut out, title, of_face(face).filter(|row| Group::of(row.verb) == group).map(line));
     }
     let listed = control.listed_commands().into_iter();
-    section(
-        &mut out,
-        "Skills, templates and extensions",
-        listed.map(|row| (format!("/{}", row.name), row.description)),
-    );
+    let listed = listed.map(|row| (format!("/{}", row.name), row.description));
+    section(&mut out, "Skills, templates and extensions", listed);
+    let typed =
+        [("!command", "run a command in the shell; !! hides it from the model"), ("@path", "attach a file or folder")];
+    section(&mut out, "In a message", typed.into_iter().map(|(name, effect)| (name.to_string(), effect.to_string())));
     out.trim_end().to_string()
-}
-
-fn line(row: &Row) -> (String, String) {
-    (format!("/{} {}", row.name, row.arguments), row.help.to_string())
 }
 
 fn section(out: &mut String, title: &str, rows: impl Iterator<Item = (String, String)>) {

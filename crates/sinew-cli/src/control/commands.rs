@@ -274,7 +274,7 @@ impl Control {
 
 /// Returns the name of `known` that `name` is probably a misspelling of: at most two edits away, and at most a third of
 /// its length. Returns `None` if `known` contains `name`.
-fn near<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
+pub(crate) fn near<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
     let edits = |known: &&str| strsim::osa_distance(&name.to_lowercase(), &known.to_lowercase());
     let nearest = known.iter().copied().min_by_key(|known| edits(known))?;
     let allowed = (name.len() / 3).min(2);

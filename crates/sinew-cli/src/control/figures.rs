@@ -51,7 +51,8 @@ pub(super) fn context(control: &Control) -> Result<String, ControlError> {
     let offered = open.agent.tools();
     let tools = text_tokens(offered.all().iter().map(|tool| definition_bytes(&**tool)).sum());
     let (mut files, mut messages) = (0, 0);
-    for message in &open.agent.conversation()? {
+    let conversation = open.agent.conversation()?;
+    for message in &conversation {
         let is_file = match message {
             AgentMessage::FileMention(_) => true,
             AgentMessage::ToolResult(result) => {
@@ -62,12 +63,19 @@ pub(super) fn context(control: &Control) -> Result<String, ControlError> {
         };
         *(if is_file { &mut files } else { &mut messages }) += tokens(message);
     }
+    let mut parts = [("system", system), ("tools", tools), ("files", files), ("messages", messages)];
     let mut rows = Vec::new();
     if let Some(usage) = stats.context {
-        rows.push(("context", format!("about {} of {} tokens", usage.tokens, usage.context_window)));
-        rows.push(("free", format!("about {} tokens", usage.context_window.saturating_sub(usage.tokens))));
+        let is_counted = conversation
+            .iter()
+            .any(|message| matches!(message, AgentMessage::Assistant(answer) if answer.usage.total_tokens > 0));
+        if is_counted {
+            scale(&mut parts, usage.tokens);
+        }
+        let used = parts.iter().map(|(_, tokens)| tokens).sum::<u64>();
+        rows.push(("context", format!("about {used} of {} tokens", usage.context_window)));
+        rows.push(("free", format!("about {} tokens", usage.context_window.saturating_sub(used))));
     }
-    let parts = [("system", system), ("tools", tools), ("files", files), ("messages", messages)];
     rows.extend(parts.map(|(name, count)| (name, format!("about {count} tokens"))));
     if let Some(ServersTokens { search, servers }) = &stats.servers {
         rows.push(("servers", format!("about {search} tokens in the prefix for tool search")));
@@ -77,6 +85,21 @@ pub(super) fn context(control: &Control) -> Result<String, ControlError> {
     }
     rows.extend(open.host.confinement().iter().flat_map(|confinement| promises(confinement)));
     Ok(table(rows))
+}
+
+/// Scales estimated parts so that their sum is the number that the provider counted.
+fn scale<const N: usize>(parts: &mut [(&'static str, u64); N], counted: u64) {
+    let estimated = parts.iter().map(|(_, tokens)| tokens).sum::<u64>();
+    let mut rest = counted;
+    for (_, tokens) in parts.iter_mut() {
+        let scaled = u128::from(*tokens) * u128::from(counted) / u128::from(estimated.max(1));
+        *tokens = u64::try_from(scaled).unwrap_or(u64::MAX).min(rest);
+        rest -= *tokens;
+    }
+    // The last part receives what rounding has left.
+    if let Some((_, tokens)) = parts.last_mut() {
+        *tokens += rest;
+    }
 }
 
 /// Returns the guarantees of a sandbox, one per row.
@@ -98,4 +121,27 @@ fn table(rows: Vec<(&'static str, String)>) -> String {
 pub(super) fn list(rows: impl Iterator<Item = (String, String)>, none: &str) -> String {
     let lines: Vec<String> = rows.map(|(name, text)| format!("{name:14} {text}").trim_end().to_string()).collect();
     if lines.is_empty() { none.into() } else { lines.join("\n") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scaled_parts_add_up_to_the_counted_tokens() {
+        for (parts, counted) in [
+            ([100, 200, 0, 300], 1_000),
+            ([3, 3, 3, 1], 7),
+            ([0, 0, 0, 0], 9),
+            ([1, 1, 1, 1], 0),
+            ([u64::MAX / 4; 4], u64::MAX),
+        ] {
+            let mut scaled = parts.map(|tokens| ("part", tokens));
+            scale(&mut scaled, counted);
+            assert_eq!(scaled.iter().map(|(_, tokens)| tokens).sum::<u64>(), counted, "{parts:?}");
+        }
+        let mut parts = [("a", 100), ("b", 300)];
+        scale(&mut parts, 800);
+        assert_eq!(parts, [("a", 200), ("b", 600)]);
+    }
 }

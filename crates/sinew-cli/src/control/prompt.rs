@@ -16,7 +16,8 @@ use crate::args::Mode;
 /// A message of the user: a text, which may be a command or mention files, and images.
 pub(crate) struct Message {
     pub(crate) text: String,
-    pub(crate) images: Vec<ImageBlock>,
+    /// The images, as [`Control::image`] returns them.
+    pub(crate) images: Vec<Block>,
     /// How to deliver the message during a run; with `None`, a message during a run is an error.
     pub(crate) delivery: Option<Delivery>,
 }
@@ -47,8 +48,7 @@ impl Control {
     /// Reads a message and submits it to the session. Commands of extensions are finished when this resolves.
     ///
     /// # Errors
-    /// Returns an error if an image cannot be used, if a run is active and the message has no delivery, or if the queue
-    /// is full.
+    /// Returns an error if a run is active and the message has no delivery, or if the queue is full.
     pub(crate) async fn submit<'a>(
         &self,
         open: &'a OpenSession,
@@ -79,10 +79,21 @@ impl Control {
         self.session().agent.take_newest_queued().await
     }
 
+    /// Decodes an image and reduces it to the size that models accept.
+    ///
+    /// # Errors
+    /// Returns the reason if the image cannot be used.
+    pub(crate) fn image(&self, image: &ImageBlock) -> Result<Block, String> {
+        let bytes = STANDARD.decode(&image.data).map_err(|error| format!("data is not valid base64: {error}"))?;
+        let loaded = self.app.resources();
+        let folders = &loaded.options.folders;
+        Attacher { folders, images: loaded.images, cancel: CancelToken::never(), host: None }.image(&bytes)
+    }
+
     /// Resolves commands, templates and mentions in a text, and adds the images.
     ///
     /// # Errors
-    /// Returns an error if an image, or the prompt of an MCP server that the text names, cannot be used.
+    /// Returns an error if the prompt of an MCP server that the text names cannot be used.
     pub(crate) async fn read(&self, open: &OpenSession, message: Message) -> Result<Prompt, ControlError> {
         let Message { text, images, .. } = message;
         // Programs send their own texts, in which a slash is intended.
@@ -99,13 +110,6 @@ impl Control {
             host: Some(&open.host),
         };
         let context = self.app.context(&open.agent);
-        let mut pictures = Vec::with_capacity(images.len());
-        for (at, image) in images.iter().enumerate() {
-            let bytes = STANDARD
-                .decode(&image.data)
-                .map_err(|error| format!("images/{at}: data is not valid base64: {error}"))?;
-            pictures.push(attacher.image(&bytes).map_err(|reason| format!("images/{at}: {reason}"))?);
-        }
         let reading = PromptInputs {
             commands: &commands,
             resources: &loaded.resources,
@@ -118,10 +122,10 @@ impl Control {
             Some(written) => reading.data(&written?),
             None => reading.read(&text, "").await,
         };
-        if let (Some(AgentMessage::User(user)), false) = (prompt.messages.last_mut(), pictures.is_empty()) {
+        if let (Some(AgentMessage::User(user)), false) = (prompt.messages.last_mut(), images.is_empty()) {
             let text = user.content.text();
             let text = (!text.is_empty()).then(|| Block::text(text));
-            Arc::make_mut(user).content = Content::Blocks(text.into_iter().chain(pictures).collect());
+            Arc::make_mut(user).content = Content::Blocks(text.into_iter().chain(images).collect());
         }
         Ok(prompt)
     }

@@ -134,7 +134,7 @@ fn index_help_and_errors_name_the_commands() {
         assert!(ran.code == Some(0) && ran.stdout.contains("sinew index prune [--dry-run]"), "{ran:?}");
         assert!(ran.stdout.lines().all(|line| line.chars().count() <= 120), "{}", ran.stdout);
     }
-    for words in [&["index", "statsu"][..], &["index", "status", "now"], &["index", "remove", "a", "b"]] {
+    for words in [&["index", "all"][..], &["index", "status", "now"], &["index", "remove", "a", "b"]] {
         let ran = stage.run(words);
         assert!(ran.code == Some(2) && ran.stderr.contains("use status, remove [FOLDER] or prune"), "{ran:?}");
     }

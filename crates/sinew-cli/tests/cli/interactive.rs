@@ -151,6 +151,45 @@ fn typing_does_not_close_an_unfocused_panel() {
 }
 
 #[test]
+fn text_at_a_focused_panel_goes_to_the_draft() {
+    let stage = Stage::scripted(&[call("bash", json!({"command": "touch made"})), answer("done")]);
+    stage.write("home/agent/settings.json", r#"{"permissions": {"ask": ["bash(*)"]}, "tui": {"approvalDelayMs": 0}}"#);
+    let mut terminal = start(&stage, &[]);
+    terminal.send("go\r");
+    terminal.until_shown("1–5 or arrows");
+    terminal.send("wait 1");
+    let rows = terminal.until_shown("› wait 1");
+    assert!(rows.iter().any(|row| row.contains("tab: answer")), "{rows:#?}");
+    terminal.send("\x1b[200~, pasted\x1b[201~");
+    terminal.until_shown("› wait 1, pasted");
+    assert!(!stage.path("project/made").exists());
+    // The text field of a choice takes a paste too.
+    terminal.send("\t5");
+    terminal.until_shown("What should the model do instead?");
+    terminal.send("\x1b[200~use\nmake\x1b[201~\r");
+    terminal.until_shown("use make");
+    terminal.until_shown("done");
+    terminal.send("\x03");
+    terminal.until_shown("cleared");
+    left(terminal);
+}
+
+#[test]
+fn a_small_terminal_shows_a_command_and_its_choices() {
+    let stage = Stage::scripted(&[call("bash", json!({"command": "touch made"})), answer("done")]);
+    stage.write("home/agent/settings.json", r#"{"permissions": {"ask": ["bash(*)"]}}"#);
+    let mut terminal = start(&stage, &[]);
+    terminal.resize(60, 15);
+    terminal.send("go\r");
+    let rows = terminal.until_shown("1–5 or arrows");
+    let shows = |text: &str| rows.iter().any(|row| row.contains(text));
+    assert!(shows("  touch made") && shows("1 yes  2 in this session  3 always  4 no"), "{rows:#?}");
+    terminal.send("\x03");
+    terminal.until(|rows| rows.iter().any(|row| row.starts_with("ready")));
+    left(terminal);
+}
+
+#[test]
 fn a_resize_during_an_answer_keeps_all_text() {
     let text: String = (1..=40).map(|number| format!("word{number} ")).collect();
     let stage =

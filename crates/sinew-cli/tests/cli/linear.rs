@@ -161,7 +161,7 @@ fn a_permission_is_granted_by_number() {
     stage.write("home/agent/settings.json", r#"{"permissions": {"ask": ["bash(*)"]}}"#);
     let mut terminal = start(&stage, &[]);
     terminal.send("go\r");
-    let rows = terminal.until_shown("Answer with a number.");
+    let rows = terminal.until_shown("Answer with a number");
     assert!(rows.iter().any(|row| row.starts_with("Asks 1 of 1: bash in ")), "{rows:#?}");
     assert!(rows.iter().any(|row| row == "touch made"), "{rows:#?}");
     assert!(rows.iter().any(|row| row == "2. yes, and in this session: bash(touch made)"), "{rows:#?}");
@@ -183,7 +183,7 @@ fn escape_refuses_a_permission() {
     stage.write("home/agent/settings.json", r#"{"permissions": {"ask": ["bash(*)"]}}"#);
     let mut terminal = start(&stage, &[]);
     terminal.send("go\r");
-    terminal.until_shown("Answer with a number.");
+    terminal.until_shown("Answer with a number");
     terminal.send("\x1b");
     until_ready(&mut terminal, 2);
     assert!(!stage.path("project/made").exists());

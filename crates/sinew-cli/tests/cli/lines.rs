@@ -22,7 +22,7 @@ fn invalid_command_lines_exit_with_code_2_and_a_reason() {
     check(&stage, &["-p", "--script", script], 2, "", "No prompt given.");
     check(&stage, &["-p", "--mode", "rpc", "hi"], 2, "", "--mode rpc does not accept a message (hi)");
     check(&stage, &["-p", "--theme", "x", "hi"], 2, "", "--theme is not available yet");
-    check(&stage, &["mcp", "lst"], 2, "", "sinew mcp lst: unknown command; use list");
+    check(&stage, &["mcp", "everything"], 2, "", "sinew mcp everything: unknown command; use list");
     check(&stage, &["-p", "--cwd", "no/such", "hi"], 2, "", "--cwd ");
     check(&stage, &["-p", "--script", script, "--tools", "ls,fly", "hi"], 2, "", "--tools fly: unknown tool; known: ");
     check(&stage, &["-p", "--api-key", "k", "hi"], 2, "", "add --provider or --model");
@@ -33,9 +33,15 @@ fn invalid_command_lines_exit_with_code_2_and_a_reason() {
         "",
         "--tools is empty; use --no-tools to offer no tools",
     );
-    check(&stage, &["sessions", "lst"], 2, "", "sinew sessions lst: use list, rm ID or gc");
+    check(
+        &stage,
+        &["sessions", "lst"],
+        2,
+        "",
+        "sinew sessions lst: unknown command; did you mean sinew sessions list?",
+    );
     check(&stage, &["sessions", "list", "all"], 2, "", "sinew sessions list all: use list, rm ID or gc");
-    check(&stage, &["config", "show"], 2, "", "sinew config show: use sinew config get [KEY]");
+    check(&stage, &["config", "show"], 2, "", "did you mean sinew config get?");
     check(&stage, &["-p", "--script", script, "--session=", "hi"], 2, "", "--session needs a value");
     check(
         &stage,

@@ -58,6 +58,14 @@ fn a_misspelled_command_suggests_the_nearest_one() {
         (&["confg", "get", "maxTurns"], "did you mean sinew config?"),
         (&["verison"], "did you mean sinew version?"),
         (&["Logn"], "did you mean sinew login?"),
+        (&["logn", "openai"], "did you mean sinew login?"),
+        (
+            &["config", "gett", "maxTurns"],
+            "sinew config gett maxTurns: unknown command; did you mean sinew config get?",
+        ),
+        (&["sessions", "remove", "x"], "did you mean sinew sessions rm?"),
+        (&["sessions", "ls"], "did you mean sinew sessions list?"),
+        (&["mcp", "lst"][..], "did you mean sinew mcp list?"),
     ] {
         let ran = stage.run(&[&["--script", "script.jsonl"], words].concat());
         assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""), "{words:?}");
@@ -67,6 +75,10 @@ fn a_misspelled_command_suggests_the_nearest_one() {
     for words in [&["login", "fails"][..], &["helpe", "me"], &["verify"], &["logs", "are", "empty"]] {
         let ran = stage.play(&[&["-p"], words].concat());
         assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "one\n"), "{words:?}: {}", ran.stderr);
+    }
+    for words in [&["config", "seems", "wrong"][..], &["sessions", "remove", "what", "is", "not", "used"]] {
+        let ran = stage.play(words);
+        assert_eq!(ran.stdout, "one\n", "{words:?}: {}", ran.stderr);
     }
     let ran = stage.play(&["logs", "are", "empty"]);
     assert_eq!(ran.stdout, "one\n", "{}", ran.stderr);

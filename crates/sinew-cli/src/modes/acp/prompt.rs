@@ -4,6 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agent_client_protocol_schema::v1 as acp;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use sinew_agent::agent::{Delivery, Stop};
 use sinew_jsonrpc::RpcError;
 use sinew_llm::error::{ErrorInfo, ErrorKind};
@@ -28,7 +30,7 @@ const ABORT_INTERVAL: Duration = Duration::from_millis(50);
 /// Returns an error if a block cannot be used, or if the provider failed.
 pub(super) async fn answer(turn: RunningTurn, blocks: Vec<acp::ContentBlock>) -> Result<acp::PromptResponse, RpcError> {
     let RunningTurn { session, cancel } = &turn;
-    let message = message(blocks, None)?;
+    let message = message(session, blocks, None)?;
     let (send, mut ended) = oneshot::channel();
     let work = {
         let (session, cancel) = (Arc::clone(session), cancel.clone());
@@ -68,7 +70,7 @@ pub(super) async fn queue(
     blocks: Vec<acp::ContentBlock>,
     delivery: Delivery,
 ) -> Result<acp::PromptResponse, RpcError> {
-    let message = message(blocks, Some(delivery))?;
+    let message = message(session, blocks, Some(delivery))?;
     let open = session.control.session();
     let submission = session.control.submit(&open, message).await.map_err(|error| failed(error.message))?;
     // If the turn ended meanwhile, the message runs here, and its stop reason is that of this prompt.
@@ -224,52 +226,95 @@ fn give_title(session: Arc<Session>) {
     });
 }
 
-/// Converts the blocks of a prompt to a message.
+/// Converts the blocks of a prompt to a message. Images that cannot be used are described.
 ///
 /// # Errors
 /// Returns an error if the prompt is empty.
-fn message(blocks: Vec<acp::ContentBlock>, delivery: Option<Delivery>) -> Result<Message, RpcError> {
-    let (mut text, mut images, mut behind) = (String::new(), Vec::new(), String::new());
-    for block in blocks {
-        match block {
-            acp::ContentBlock::Text(block) => text.push_str(&block.text),
-            acp::ContentBlock::Image(image) => {
-                images.push(ImageBlock { data: image.data, mime_type: image.mime_type });
+fn message(session: &Session, blocks: Vec<acp::ContentBlock>, delivery: Option<Delivery>) -> Result<Message, RpcError> {
+    let PromptParts { mut text, attached, images: found } = parts(blocks);
+    text.push_str(&attached);
+    let mut images = Vec::with_capacity(found.len());
+    for (name, image) in found {
+        match session.control.image(&image) {
+            Ok(block) => images.push(block),
+            Err(reason) => {
+                let reason = format!("It is not shown: {reason}.");
+                text.push_str(&not_shown(&name, &image.mime_type, &image.data, &reason));
             }
-            acp::ContentBlock::ResourceLink(link) => mention(&mut text, &link.uri),
-            acp::ContentBlock::Resource(embedded) => match embedded.resource {
-                acp::EmbeddedResourceResource::TextResourceContents(resource) => {
-                    let name = path_of(&resource.uri).unwrap_or(resource.uri);
-                    behind.push_str(&format!("\n\n<file path=\"{name}\">\n{}\n</file>", resource.text.trim_end()));
-                }
-                acp::EmbeddedResourceResource::BlobResourceContents(blob) => {
-                    let mime_type = blob.mime_type.unwrap_or_else(|| "application/octet-stream".into());
-                    if mime_type.starts_with("image/") {
-                        images.push(ImageBlock { data: blob.blob, mime_type });
-                    } else {
-                        let name = path_of(&blob.uri).unwrap_or(blob.uri);
-                        behind.push_str(&not_shown(&name, &mime_type, &blob.blob));
-                    }
-                }
-                _ => {
-                    behind.push_str("\n\n[The editor attached something that this version of sinew does not support.]")
-                }
-            },
-            acp::ContentBlock::Audio(audio) => behind.push_str(&not_shown("audio", &audio.mime_type, &audio.data)),
-            _ => behind.push_str("\n\n[The editor attached something that this version of sinew does not support.]"),
         }
     }
-    text.push_str(&behind);
     if text.trim().is_empty() && images.is_empty() {
         return Err(RpcError::invalid_params("/prompt: it is empty"));
     }
     Ok(Message { text, images, delivery })
 }
 
-/// Describes an attachment other than text, for the model. `data` is base64.
-fn not_shown(name: &str, mime_type: &str, data: &str) -> String {
+/// The parts of a prompt.
+#[derive(Default)]
+struct PromptParts {
+    /// What the user typed, with mentions of files.
+    text: String,
+    /// Embedded files, and descriptions of attachments that cannot be shown.
+    attached: String,
+    /// The images with their names.
+    images: Vec<(String, ImageBlock)>,
+}
+
+fn parts(blocks: Vec<acp::ContentBlock>) -> PromptParts {
+    let mut parts = PromptParts::default();
+    for block in blocks {
+        match block {
+            acp::ContentBlock::Text(block) => parts.text.push_str(&block.text),
+            acp::ContentBlock::Image(image) => {
+                let name = image.uri.map_or_else(|| "image".to_string(), |uri| path_of(&uri).unwrap_or(uri));
+                parts.images.push((name, ImageBlock { data: image.data, mime_type: image.mime_type }));
+            }
+            acp::ContentBlock::ResourceLink(link) => mention(&mut parts.text, &link.uri),
+            acp::ContentBlock::Resource(embedded) => match embedded.resource {
+                acp::EmbeddedResourceResource::TextResourceContents(resource) => {
+                    parts.attached.push_str(&embedded_file(resource.uri, &resource.text));
+                }
+                acp::EmbeddedResourceResource::BlobResourceContents(blob) => add_blob(&mut parts, blob),
+                _ => parts.attached.push_str(UNSUPPORTED),
+            },
+            acp::ContentBlock::Audio(audio) => {
+                parts.attached.push_str(&not_shown("audio", &audio.mime_type, &audio.data, NO_TEXT));
+            }
+            _ => parts.attached.push_str(UNSUPPORTED),
+        }
+    }
+    parts
+}
+
+/// Adds an embedded blob: as a file if its bytes are text, as SVG, CSV and JSON are, and otherwise as an image if it
+/// claims to be one.
+fn add_blob(parts: &mut PromptParts, blob: acp::BlobResourceContents) {
+    let mime_type = blob.mime_type.unwrap_or_else(|| "application/octet-stream".into());
+    let decoded = STANDARD.decode(&blob.blob).map_err(|error| format!("It is not valid base64: {error}"));
+    let text = decoded.map(|bytes| String::from_utf8(bytes).ok().filter(|text| !text.contains('\0')));
+    let name = path_of(&blob.uri).unwrap_or_else(|| blob.uri.clone());
+    match text {
+        Ok(Some(text)) => parts.attached.push_str(&embedded_file(blob.uri, &text)),
+        Ok(None) if mime_type.starts_with("image/") => {
+            parts.images.push((name, ImageBlock { data: blob.blob, mime_type }));
+        }
+        Ok(None) => parts.attached.push_str(&not_shown(&name, &mime_type, &blob.blob, NO_TEXT)),
+        Err(reason) => parts.attached.push_str(&not_shown(&name, &mime_type, &blob.blob, &reason)),
+    }
+}
+
+fn embedded_file(uri: String, text: &str) -> String {
+    let name = path_of(&uri).unwrap_or(uri);
+    format!("\n\n<file path=\"{name}\">\n{}\n</file>", text.trim_end())
+}
+
+const UNSUPPORTED: &str = "\n\n[The editor attached something that this version of sinew does not support.]";
+const NO_TEXT: &str = "Its content is not text and is not shown.";
+
+/// Describes an attachment that is not shown, for the model. `data` is base64.
+fn not_shown(name: &str, mime_type: &str, data: &str, reason: &str) -> String {
     let size = sinew_session::files::size_text((data.trim_end_matches('=').len() * 3 / 4) as u64);
-    format!("\n\n[Attached: {name} ({mime_type}, {size}). Its content is not text and is not shown.]")
+    format!("\n\n[Attached: {name} ({mime_type}, {size}). {reason}]")
 }
 
 /// Adds a link to the text: a file is attached to the message, anything else is added as its URL.
@@ -288,47 +333,56 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(blocks: Value, expect: Result<&str, &str>) {
-        let blocks: Vec<acp::ContentBlock> = serde_json::from_value(blocks).unwrap();
-        let read = message(blocks, None);
-        match (read, expect) {
-            (Ok(message), Ok(text)) => assert_eq!(message.text, text),
-            (Err(error), Err(text)) => assert_eq!(error.message, text),
-            (read, _) => panic!("{:?}", read.map(|message| message.text)),
-        }
+    fn check(blocks: Value, expect: &str) {
+        let PromptParts { text, attached, .. } = parts(serde_json::from_value(blocks).unwrap());
+        assert_eq!(text + &attached, expect);
     }
 
     #[test]
     fn links_to_files_become_mentions() {
         let link = |uri: &str| json!({"type": "resource_link", "name": "n", "uri": uri});
         let text = |text: &str| json!({"type": "text", "text": text});
-        check(json!([text("look at"), link("file:///a/b.rs#L3"), text("please")]), Ok("look at @/a/b.rs please"));
-        check(json!([link("file:///a%20b/%C3%A4.rs")]), Ok("@\"/a b/ä.rs\" "));
-        check(json!([link("https://x.y/z")]), Ok("https://x.y/z "));
-        check(json!([link("file://host/a%zz")]), Ok("@/a%zz "));
+        check(json!([text("look at"), link("file:///a/b.rs#L3"), text("please")]), "look at @/a/b.rs please");
+        check(json!([link("file:///a%20b/%C3%A4.rs")]), "@\"/a b/ä.rs\" ");
+        check(json!([link("https://x.y/z")]), "https://x.y/z ");
+        check(json!([link("file://host/a%zz")]), "@/a%zz ");
     }
 
     #[test]
     fn embedded_files_follow_the_text() {
         let file = json!({"type": "resource", "resource": {"uri": "file:///a.rs", "text": "fn a() {}\n"}});
         let text = json!({"type": "text", "text": "/fix this"});
-        check(json!([file, text]), Ok("/fix this\n\n<file path=\"/a.rs\">\nfn a() {}\n</file>"));
+        check(json!([file, text]), "/fix this\n\n<file path=\"/a.rs\">\nfn a() {}\n</file>");
     }
 
     #[test]
-    fn attachments_other_than_text_are_described() {
+    fn embedded_blobs_are_shown_as_what_they_contain() {
         let text = json!({"type": "text", "text": "a"});
+        let blob = |name: &str, mime_type: &str, data: &str| {
+            json!({"type": "resource",
+                "resource": {"uri": format!("file:///{name}"), "mimeType": mime_type, "blob": data}})
+        };
         let audio = json!({"type": "audio", "data": "AAAA", "mimeType": "audio/wav"});
-        let blob = json!({"type": "resource",
-            "resource": {"uri": "file:///a/b.zip", "mimeType": "application/zip", "blob": "UEsDBA=="}});
-        let expect = "a\n\n[Attached: audio (audio/wav, 3 B). Its content is not text and is not shown.]";
-        check(json!([text, audio]), Ok(expect));
-        let expect = "a\n\n[Attached: /a/b.zip (application/zip, 4 B). Its content is not text and is not shown.]";
-        check(json!([text, blob]), Ok(expect));
-        let picture =
-            json!({"type": "resource", "resource": {"uri": "file:///a.png", "mimeType": "image/png", "blob": "AA"}});
-        let read: Vec<acp::ContentBlock> = serde_json::from_value(json!([text, picture])).unwrap();
-        assert_eq!(message(read, None).unwrap().images.len(), 1);
-        check(json!([]), Err("/prompt: it is empty"));
+        let file = |name: &str, text: &str| format!("a\n\n<file path=\"/{name}\">\n{text}\n</file>");
+        let svg = STANDARD.encode("<svg/>");
+        for (block, expect) in [
+            (audio, "a\n\n[Attached: audio (audio/wav, 3 B). Its content is not text and is not shown.]".to_string()),
+            (
+                blob("b.zip", "application/zip", "UEsDBAD/"),
+                "a\n\n[Attached: /b.zip (application/zip, 6 B). Its content is not text and is not shown.]".into(),
+            ),
+            (
+                blob("b.csv", "text/csv", "!"),
+                "a\n\n[Attached: /b.csv (text/csv, 0 B). It is not valid base64: Invalid symbol 33, offset 0.]".into(),
+            ),
+            (blob("b.csv", "text/csv", &STANDARD.encode("x,y\n1,2\n")), file("b.csv", "x,y\n1,2")),
+            (blob("b.json", "application/json", &STANDARD.encode("{}")), file("b.json", "{}")),
+            (blob("b.svg", "image/svg+xml", &svg), file("b.svg", "<svg/>")),
+        ] {
+            check(json!([text, block]), &expect);
+        }
+        let read = parts(serde_json::from_value(json!([blob("a.png", "image/png", "iVBORw0KGgo=")])).unwrap());
+        assert_eq!(read.images.len(), 1);
+        assert_eq!(read.images[0].0, "/a.png");
     }
 }

@@ -3,16 +3,13 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
 use sinew_tools::{Approval, ApprovalRequest, FileChange, Question, RuleScope};
-use sinew_tui::theme::{Theme, Token};
-use sinew_tui::{
-    Attrs, Color, DiffOptions, EditAction, Editor, EditorStyle, Line, Row, Style, WrapMode, diff_lines, wrap,
-};
+use sinew_tui::{EditAction, Editor};
 use tokio::sync::oneshot;
 
-use super::blocks::language;
 use super::keys::{Action, Bindings, ListAction, Press};
+
+mod layout;
 
 /// The time after a key press in which the panel waits for the user to notice it.
 pub(super) const TYPING: Duration = Duration::from_secs(1);
@@ -20,6 +17,8 @@ pub(super) const TYPING: Duration = Duration::from_secs(1);
 /// A question that covers a part of the transcript.
 pub(super) struct Panel {
     title: String,
+    /// The reason why a call is asked about.
+    reason: String,
     /// The effect of a call; for a question, the labels of the choices.
     body: String,
     /// The changes that the call would make to files.
@@ -73,12 +72,9 @@ pub(super) enum Effect {
     Closes,
     /// The call was refused, and the run should end.
     Stops,
+    /// The panel stays open without the focus: the key is text for the editor.
+    Types,
 }
-
-/// The number of rows from which the choices of a call are shown in separate rows, below its effect.
-const ROOMY: usize = 10;
-/// The minimum number of visible choices below a long question.
-const CHOICES: usize = 6;
 
 impl Panel {
     /// Creates a panel about a call. `file` stores the rules that are always in force.
@@ -110,7 +106,8 @@ impl Panel {
         };
         Panel {
             title: request.attributed(format!("{} in {}", request.tool, request.cwd.display())),
-            body: body(&request, &changes),
+            reason: layout::reason(&request),
+            body: layout::effect(&request, &changes),
             changes,
             choices,
             marked: None,
@@ -146,6 +143,7 @@ impl Panel {
             .collect();
         Panel {
             title: question.question.clone(),
+            reason: String::new(),
             body: String::new(),
             changes: Vec::new(),
             choices,
@@ -186,7 +184,12 @@ impl Panel {
     }
 
     /// Handles a key: digits choose, arrows select and Enter chooses the selected entry, Esc refuses and ends the run.
+    /// Any other text is meant for the editor, also during the time in which the panel ignores keys.
     pub(super) fn key(mut self, press: Press<'_>, now: Instant) -> (Option<Panel>, Effect) {
+        if self.writing.is_none() && matches!(press, Press::Text(text) if is_prose(text)) {
+            self.unfocus();
+            return (Some(self), Effect::Types);
+        }
         if now < self.opens {
             self.opens = now + self.gate;
             return (Some(self), Effect::Stays);
@@ -326,6 +329,16 @@ impl Panel {
         self.writing.is_some()
     }
 
+    /// Inserts a pasted text into the text field of a choice, in one line. Returns false, and gives the focus to the
+    /// editor, if no text is being typed.
+    pub(super) fn paste(&mut self, text: &str) -> bool {
+        match &mut self.writing {
+            Some((_, editor)) => editor.insert(text.trim().replace(['\r', '\n'], " ").as_str()),
+            None => self.unfocus(),
+        }
+        self.writing.is_some()
+    }
+
     /// Answers a question of the model with a text of the user. Returns the panel if it requires a choice.
     pub(super) fn answer(self, text: &str) -> Option<Panel> {
         match self.reply {
@@ -347,178 +360,16 @@ impl Panel {
             Reply::Question { send, .. } => drop(send.send(None)),
         }
     }
-
-    /// Returns the rows of the body: the reason for the question, then the effect.
-    fn body_rows(&self, width: usize, theme: &Theme) -> Vec<Row> {
-        let mut rows = Vec::new();
-        let indent = Line::plain("  ");
-        for text in self.body.lines() {
-            let style = match text.get(..2) {
-                Some("+ ") => theme.style(Token::ToolDiffAdded),
-                Some("- ") => theme.style(Token::ToolDiffRemoved),
-                _ => Style::PLAIN,
-            };
-            wrap(&Line::styled(text, style), width, WrapMode::Words, 1, (&indent, &indent), &mut rows);
-        }
-        let options = DiffOptions { rows: usize::MAX, ..DiffOptions::default() };
-        for FileChange { name, old, new, .. } in &self.changes {
-            let line = Line::styled(&format!("  {name}"), Style::PLAIN.with(Attrs::BOLD));
-            wrap(&line, width, WrapMode::Words, 1, (&Line::new(), &indent), &mut rows);
-            rows.extend(diff_lines(old, new, language(name), width, theme, options));
-        }
-        rows
-    }
-
-    /// Lays the panel out in at most `height` rows. A row reports how much of the body was omitted.
-    pub(super) fn rows(&mut self, width: usize, height: usize, theme: &Theme) -> Vec<Row> {
-        let bold = Style::PLAIN.with(Attrs::BOLD);
-        let dim = Style::PLAIN.with(Attrs::DIM);
-        let none = Line::new();
-        let mut rows = Vec::new();
-        for (at, text) in self.title.lines().enumerate() {
-            let mark = if at == 0 { "? " } else { "  " };
-            let mut title = Line::styled(mark, Style::fg(Color::Named(3)).with(Attrs::BOLD));
-            title.push(text, if at == 0 { bold } else { Style::PLAIN });
-            wrap(&title, width, WrapMode::Words, 1, (&none, &none), &mut rows);
-        }
-        let is_approval = matches!(self.reply, Reply::Approval { .. });
-        // Reserves rows for the question, or for the effect of a call.
-        let choices_and_hint = if is_approval { 2 } else { self.choices.len().min(CHOICES) + 1 };
-        let most = height.saturating_sub(choices_and_hint).max(1);
-        rows.truncate(if is_approval && height < ROOMY { 1 } else { most });
-        let mut choices = Vec::new();
-        let mut marked = 0;
-        for (at, choice) in self.choices.iter().enumerate() {
-            if self.marked == Some(at) {
-                marked = choices.len();
-            }
-            let mark = if self.marked == Some(at) { "› " } else { "  " };
-            let tick = if self.chosen.contains(&at) { "● " } else { "" };
-            let style = if self.marked == Some(at) { bold } else { Style::PLAIN };
-            let line = Line::styled(&format!("{mark}{} {tick}{choice}", at + 1), style);
-            match self.reply {
-                // The choice shows the complete rule.
-                Reply::Approval { .. } => choices.push(line.into_row(width)),
-                Reply::Question { .. } => {
-                    wrap(&line, width, WrapMode::Words, 1, (&none, &Line::plain("    ")), &mut choices);
-                }
-            }
-        }
-        let list = |action| self.keys.short(Action::List(action));
-        let (confirm, cancel) = (list(ListAction::Confirm), list(ListAction::Cancel));
-        let tab = self.keys.short(Action::Tab);
-        let hint = match (&self.reply, self.has_focus) {
-            (_, false) => format!("{}: answer", self.keys.short(Action::FocusPanel)),
-            (Reply::Approval { .. }, true) => format!("1–5 or arrows and {confirm} · {cancel}: no, and stop the run"),
-            (Reply::Question { multi: true, .. }, true) => {
-                format!(
-                    "digits, or arrows and space, choose · {confirm}: done · {tab}: own words · {cancel}: no answer"
-                )
-            }
-            (Reply::Question { .. }, true) => {
-                format!("digit, or arrows and {confirm} · {tab}: own words · {cancel}: no answer")
-            }
-        };
-        if let Some((choice, editor)) = &mut self.writing {
-            choices.clear();
-            let what = match *choice {
-                SESSION => "Calls that run without asking, in this session:",
-                ALWAYS => "Calls that run without asking, from now on:",
-                _ => "What should the model do instead?",
-            };
-            choices.push(Line::styled(what, bold).into_row(width));
-            choices.extend(editor.rows(width, 3, &EditorStyle::default()).rows);
-            let rules = if *choice == NO_BECAUSE { "" } else { " · ↑↓: other rules" };
-            let hint = format!("{confirm}{rules} · {cancel}: back");
-            let (hint, style) = if self.fault.is_empty() {
-                (hint.as_str(), dim)
-            } else {
-                (self.fault.as_str(), Style::fg(Color::Named(1)))
-            };
-            wrap(&Line::styled(hint, style), width, WrapMode::Words, 1, (&none, &none), &mut choices);
-        } else {
-            choices.push(Line::styled(&hint, dim).into_row(width));
-            let kept = if is_approval { 2 } else { 0 };
-            squeeze(&mut choices, self.marked.map(|_| marked), height.saturating_sub(rows.len() + kept).max(1));
-        }
-        if is_approval {
-            let mut body = self.body_rows(width, theme);
-            let room = height.saturating_sub(rows.len() + choices.len());
-            self.is_clipped = body.len() > room;
-            self.is_hidden = self.is_clipped && room < 2;
-            if self.is_clipped {
-                let shown = room.saturating_sub(1);
-                let hidden = body.len() - shown;
-                let (from, text) = match self.at_end {
-                    true => (hidden, format!("  ⋯ {hidden} earlier rows")),
-                    false if room < 2 => (0, "  ⋯ no room: enlarge the terminal".to_string()),
-                    false => {
-                        let end = self.keys.short(Action::Edit(EditAction::LineEnd));
-                        (0, format!("  ⋯ {hidden} more rows · {end}: read them first"))
-                    }
-                };
-                body = body.split_off(from);
-                body.truncate(shown);
-                let note = Line::styled(&text, dim).into_row(width);
-                body.insert(if self.at_end { 0 } else { shown }, note);
-                body.truncate(room);
-            }
-            rows.append(&mut body);
-        }
-        rows.append(&mut choices);
-        rows
-    }
 }
 
-/// Reduces the rows of choices and the hint after them to `room` rows, at least one: those that end with the selected
-/// choice, and the hint. If there is room for one only, the selected choice is kept.
-fn squeeze(choices: &mut Vec<Row>, marked: Option<usize>, room: usize) {
-    let Some(over) = choices.len().checked_sub(room).filter(|over| *over > 0) else { return };
-    let Some(hint) = choices.pop() else { return };
-    let list = room - 1;
-    match (list, marked) {
-        (0, Some(marked)) => *choices = vec![choices.swap_remove(marked)],
-        (0, None) => *choices = vec![hint],
-        (_, marked) => {
-            let from = (marked.unwrap_or(0) + 1).saturating_sub(list).min(over);
-            choices.drain(..from);
-            choices.truncate(list);
-            choices.push(hint);
-        }
-    }
+/// Returns true if a text can only be meant for the editor: digits and blanks may be answers.
+fn is_prose(text: &str) -> bool {
+    text.chars().any(|char| !char.is_ascii_digit() && !char.is_whitespace() && !char.is_control())
 }
 
-/// Describes the effect of a call: the reason for the question, and the command, the change of a file, or else the
-/// arguments. Known changes of files are shown separately.
+/// Describes why a call is asked about, and its effect.
 pub(super) fn body(request: &ApprovalRequest, changes: &[FileChange]) -> String {
-    let mut out = format!("The rule {} asks", request.rule);
-    match &request.unsure {
-        Some(reason) => out.push_str(&format!(": the command cannot be analyzed reliably ({reason}).\n")),
-        None => out.push_str(".\n"),
-    }
-    if !changes.is_empty() {
-        return out;
-    }
-    let text = |value: &Value, key: &str| value.get(key).and_then(Value::as_str).map(str::to_string);
-    let marked = |mark: &str, text: &str| text.lines().map(|line| format!("{mark} {line}\n")).collect::<String>();
-    let arguments = &request.arguments;
-    let path = text(arguments, "path");
-    let edits = arguments.get("edits").and_then(Value::as_array);
-    match (request.command_text(), path, text(arguments, "content"), edits) {
-        (Some(command), ..) => out.push_str(&command),
-        (None, Some(path), Some(content), _) => out.push_str(&format!("{path} becomes\n{}", marked("+", &content))),
-        (None, Some(path), None, Some(edits)) => {
-            out.push_str(&format!("{path} changes\n"));
-            for edit in edits {
-                match (text(edit, "oldText"), text(edit, "newText")) {
-                    (Some(old), Some(new)) => out.push_str(&(marked("-", &old) + &marked("+", &new))),
-                    _ => out.push_str(&format!("{edit:#}\n")),
-                }
-            }
-        }
-        _ => out.push_str(&format!("{arguments:#}")),
-    }
-    out
+    format!("{}\n{}", layout::reason(request), layout::effect(request, changes))
 }
 
 #[cfg(test)]
@@ -526,9 +377,9 @@ mod tests {
     use super::super::keys::panel_press;
     use super::*;
 
-    const GATE: Duration = Duration::from_millis(400);
+    pub(super) const GATE: Duration = Duration::from_millis(400);
 
-    fn request(command: &str) -> ApprovalRequest {
+    pub(super) fn request(command: &str) -> ApprovalRequest {
         ApprovalRequest {
             call: "1".into(),
             tool: "bash".into(),
@@ -560,8 +411,14 @@ mod tests {
 
     #[test]
     fn enter_blank_and_letters_never_approve() {
-        for key in ["enter", " ", "space", "y", "a", "tab", "0", "6", "9"] {
+        for key in ["enter", " ", "space", "tab", "0", "6", "9"] {
             assert_eq!(pressed(&[key, key], Duration::from_secs(1)), (None, Effect::Stays), "{key}");
+        }
+        // Other text is a draft, however early it comes.
+        for key in ["y", "a", "-", "é", "你"] {
+            for pause in [1, 401, 1_000] {
+                assert_eq!(pressed(&[key], Duration::from_millis(pause)), (None, Effect::Types), "{key}");
+            }
         }
         assert_eq!(pressed(&["down", "enter"], Duration::from_secs(1)), (Some(Approval::Once), Effect::Closes));
     }
@@ -603,99 +460,5 @@ mod tests {
         for part in ["git diff\n", "env: A=\"b\"", "cwd: \"/x\"", "background: true"] {
             assert!(shown.contains(part), "{part}: {shown}");
         }
-    }
-
-    #[test]
-    fn clipped_content_cannot_be_approved_unseen() {
-        let (send, mut answer) = oneshot::channel();
-        let mut now = Instant::now();
-        let body: String = (0..50).map(|line| format!("line {line}\n")).collect();
-        let request = ApprovalRequest { patterns: Vec::new(), ..request(&body) };
-        let mut panel = Panel::approval(request, Vec::new(), Path::new("s.json"), send, true, GATE, now);
-        for (key, shown, answered) in [("1", "line 0", false), ("end", "line 49", false), ("1", "", true)] {
-            let rows = panel.rows(40, 12, &Theme::default());
-            assert_eq!(rows.len(), 12);
-            assert!(rows.iter().any(|row| row.text().contains("rows")), "{rows:?}");
-            now += Duration::from_secs(1);
-            let (open, _) = panel.key(panel_press(key, ""), now);
-            assert_eq!(answer.try_recv().is_ok(), answered, "{key}");
-            let Some(open) = open else { return };
-            panel = open;
-            assert!(panel.rows(40, 12, &Theme::default()).iter().any(|row| row.text().trim() == shown), "{shown}");
-        }
-    }
-
-    #[test]
-    fn a_panel_without_room_for_its_content_cannot_approve() {
-        for height in 1..=12 {
-            let (send, mut answer) = oneshot::channel();
-            let request = ApprovalRequest { patterns: Vec::new(), ..request("one\ntwo\nthree\nfour\nfive\nsix\nlast") };
-            let mut panel = Panel::approval(request, Vec::new(), Path::new("s.json"), send, true, GATE, Instant::now());
-            let mut now = Instant::now();
-            let shown = |panel: &mut Panel, text: &str| {
-                let rows = panel.rows(20, height, &Theme::default());
-                assert!(rows.len() <= height.max(2), "{height}: {rows:?}");
-                rows.iter().any(|row| row.text().trim() == text)
-            };
-            assert!(!shown(&mut panel, "last") && shown(&mut panel, "The rule bash(*)") == (height >= 4), "{height}");
-            for key in ["end", "1"] {
-                now += Duration::from_secs(1);
-                match panel.key(panel_press(key, ""), now).0 {
-                    Some(open) => panel = open,
-                    None => {
-                        assert!(height >= 4 && answer.try_recv() == Ok(Approval::Once), "{height}");
-                        break;
-                    }
-                }
-                assert_eq!(shown(&mut panel, "last"), height >= 4, "{height}");
-            }
-            assert!(height >= 4 || answer.try_recv().is_err(), "{height}");
-        }
-    }
-
-    #[test]
-    fn the_smallest_panel_shows_the_marked_choice() {
-        let row = |text: &str| Line::plain(text).into_row(20);
-        for (marked, room, expect) in [
-            (None, 9, "a b c d hint"),
-            (None, 5, "a b c d hint"),
-            (None, 4, "a b c hint"),
-            (None, 1, "hint"),
-            (Some(0), 3, "a b hint"),
-            (Some(2), 3, "b c hint"),
-            (Some(3), 4, "b c d hint"),
-            (Some(3), 2, "d hint"),
-            (Some(2), 1, "c"),
-        ] {
-            let mut choices: Vec<Row> = ["a", "b", "c", "d", "hint"].map(row).into();
-            squeeze(&mut choices, marked, room);
-            let texts: Vec<&str> = choices.iter().map(Row::text).collect();
-            assert_eq!(texts.join(" "), expect, "{marked:?} in {room}");
-        }
-    }
-
-    #[test]
-    fn a_change_is_shown_as_a_diff_and_hidden_rows_must_be_read() {
-        let (send, _answer) = oneshot::channel();
-        let old: String = (1..=60).map(|line| format!("let a{line} = {line};\n")).collect();
-        let change = FileChange { name: "a.rs".into(), new: old.replace("= 30;", "= 31;"), old, diff: String::new() };
-        let mut panel =
-            Panel::approval(request(""), vec![change.clone()], Path::new("s.json"), send, true, GATE, Instant::now());
-        let rows = panel.rows(80, 30, &Theme::default());
-        let texts: Vec<&str> = rows.iter().map(Row::text).collect();
-        for row in ["⋯ 27 unchanged", "28   let a28 = 28;", "30 - let a30 = 30;", "30 + let a30 = 31;"] {
-            assert!(texts.contains(&row), "{row} in {texts:#?}");
-        }
-        assert!(!texts.iter().any(|row| row.contains("more rows")), "{texts:#?}");
-        // The changed number is highlighted within its line.
-        let added = rows.iter().find(|row| row.text() == "30 + let a30 = 31;").expect("the new line");
-        let marked = added.cells().filter(|cell| cell.style.attrs.contains(Attrs::UNDERLINE));
-        assert_eq!(marked.map(|cell| cell.text).collect::<String>(), "31");
-        let (send, _answer) = oneshot::channel();
-        let change = FileChange { new: String::new(), ..change };
-        let mut panel =
-            Panel::approval(request(""), vec![change], Path::new("s.json"), send, true, GATE, Instant::now());
-        let rows = panel.rows(80, 20, &Theme::default());
-        assert!(rows.len() == 20 && rows.iter().any(|row| row.text().contains("more rows")), "{rows:#?}");
     }
 }

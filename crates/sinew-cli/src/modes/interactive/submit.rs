@@ -175,7 +175,6 @@ async fn run(control: &Arc<Control>, row: &Row, arguments: &str) -> Result<Effec
     let name = row.name;
     Ok(match row.verb {
         Verb::Shared(SharedCommand::Quit) => Effect::Quit,
-        Verb::Shared(SharedCommand::Help) => Effect::Text(help_for_person(control)),
         Verb::Shared(SharedCommand::Review) => Effect::Review(control.review(arguments.trim()).await?.text()),
         Verb::Shared(shared) => Effect::Changed(commands::Command::new(shared, arguments).run(control).await?),
         Verb::New => changed(control.new_session(None).await?, "a new session"),
@@ -326,16 +325,7 @@ async fn run(control: &Arc<Control>, row: &Row, arguments: &str) -> Result<Effec
 /// Returns the help: the commands of a face, those of the project, and the other prefixes of a text. `keys` provides
 /// the keys with the same effect.
 pub(super) fn help(control: &Control, face: InteractiveForm, keys: &Bindings) -> String {
-    let own = commands::of_face(face).map(|row| {
-        let key = row.action.and_then(|action| keys.short_of(action)).map(|key| format!(" ({key})"));
-        (format!("/{} {}", row.name, row.arguments), format!("{}{}", row.help, key.unwrap_or_default()))
-    });
-    let listed = control.listed_commands().into_iter();
-    let listed = listed.map(|command| (format!("/{}", command.name), command.description));
-    let other =
-        [("!command", "run a command in the shell; !! hides it from the model"), ("@path", "attach a file or folder")];
-    let other = other.map(|(name, effect)| (name.to_string(), effect.to_string()));
-    list(own.chain(listed).chain(other))
+    help_for_person(control, face, &|row| row.action.and_then(|action| keys.short_of(action)))
 }
 
 /// Returns all commands for completion, each with its description.
@@ -351,13 +341,6 @@ pub(super) fn candidates(control: &Control) -> Vec<Candidate> {
         help: command.description,
     });
     own.chain(listed).collect()
-}
-
-fn list(rows: impl Iterator<Item = (String, String)>) -> String {
-    let rows: Vec<(String, String)> = rows.collect();
-    let width = rows.iter().map(|(name, _)| name.trim_end().chars().count()).max().unwrap_or(0);
-    let lines = rows.iter().map(|(name, text)| format!("{:width$}  {text}", name.trim_end()).trim_end().to_string());
-    lines.collect::<Vec<_>>().join("\n")
 }
 
 /// Changes to the model with this name: `provider/id`, an id, or an unambiguous part of it.

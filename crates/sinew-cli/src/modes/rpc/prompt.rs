@@ -9,6 +9,7 @@ use sinew_llm::message::ImageBlock;
 
 use super::client::{Fields, Rpc, fields};
 use super::reply::{Answer, Reply};
+use crate::control::ControlError;
 use crate::control::prompt::{Message, QueuedTexts, Submission};
 
 #[derive(Deserialize)]
@@ -54,11 +55,11 @@ pub(super) async fn abort(rpc: Arc<Rpc>, _: Fields) -> Answer {
 }
 
 pub(super) async fn abort_and_prompt(rpc: Arc<Rpc>, given: Fields, reply: Reply) {
-    // The prompt is parsed first, so that an invalid one aborts nothing.
-    match fields("abort_and_prompt", given) {
-        Ok(prompt) => {
+    // The prompt is checked first, so that an invalid one aborts nothing.
+    match read(&rpc, "abort_and_prompt", given, None) {
+        Ok(message) => {
             rpc.control.abort().await;
-            submit(&rpc, prompt, None, reply).await;
+            submit(&rpc, message, reply).await;
         }
         Err(error) => reply.send(Err(error)).await,
     }
@@ -72,18 +73,32 @@ pub(super) async fn clear_queue(rpc: Arc<Rpc>, _: Fields) -> Answer {
 
 /// Reads a prompt and submits it.
 async fn read_and_submit(rpc: &Rpc, name: &str, given: Fields, delivery: Option<Delivery>, reply: Reply) {
-    match fields(name, given) {
-        Ok(prompt) => submit(rpc, prompt, delivery, reply).await,
+    match read(rpc, name, given, delivery) {
+        Ok(message) => submit(rpc, message, reply).await,
         Err(error) => reply.send(Err(error)).await,
     }
 }
 
-/// Submits a prompt, answers when it is accepted, and waits for the end of its run.
-async fn submit(rpc: &Rpc, prompt: Prompt, delivery: Option<Delivery>, reply: Reply) {
-    let Prompt { message, images, streaming_behavior } = prompt;
-    let delivery = delivery.or(streaming_behavior.map(Delivery::from));
+/// Reads the fields of a prompt. `delivery` takes precedence over that of the prompt.
+///
+/// # Errors
+/// Returns an error if a field is invalid, if an image cannot be used, or if the prompt is empty.
+fn read(rpc: &Rpc, name: &str, given: Fields, delivery: Option<Delivery>) -> Result<Message, ControlError> {
+    let Prompt { message, images, streaming_behavior } = fields(name, given)?;
+    if message.trim().is_empty() && images.is_empty() {
+        return Err(format!("{name}: the message is empty").into());
+    }
+    let decoded = images.iter().enumerate().map(|(at, image)| {
+        rpc.control.image(image).map_err(|reason| ControlError::from(format!("images/{at}: {reason}")))
+    });
+    let images = decoded.collect::<Result<_, _>>()?;
+    Ok(Message { text: message, images, delivery: delivery.or(streaming_behavior.map(Delivery::from)) })
+}
+
+/// Submits a message, answers when it is accepted, and waits for the end of its run.
+async fn submit(rpc: &Rpc, message: Message, reply: Reply) {
     let open = rpc.control.session();
-    let submission = match rpc.control.submit(&open, Message { text: message, images, delivery }).await {
+    let submission = match rpc.control.submit(&open, message).await {
         Ok(submission) => submission,
         Err(error) => return reply.send(Err(error)).await,
     };

@@ -102,7 +102,7 @@ impl OpenQuestion {
             words += &format!("{number}. {label}{description}\n");
         }
         words += match &self.reply {
-            Sender::Approval { .. } => "Answer with a number.",
+            Sender::Approval { .. } => "Answer with a number, yes or no.",
             Sender::Question { .. } if self.choices.is_empty() => "Answer in your own words.",
             Sender::Question { multi: true, .. } => "Answer with numbers, names or your own words.",
             Sender::Question { .. } => "Answer with a number, a name or your own words.",
@@ -127,7 +127,7 @@ impl OpenQuestion {
         let single = index(text, &names);
         // The receiver may have been dropped; the answer is then ignored.
         match self.reply {
-            Sender::Approval { send, mut answers } => match single.or_else(|| is_yes(text).then_some(0)) {
+            Sender::Approval { send, mut answers } => match single.or_else(|| yes_or_no(text, &names)) {
                 Some(at) => {
                     let answer = answers.swap_remove(at);
                     let stops = answer.is_none();
@@ -169,10 +169,13 @@ impl OpenQuestion {
     }
 }
 
-/// Returns true if a line permits a call once. It must be the whole word, so that a single key pressed by accident does
-/// not.
-fn is_yes(text: &str) -> bool {
-    text.trim_end_matches('.').eq_ignore_ascii_case("yes")
+/// Returns the choice of an approval that a `yes` or `no`, or its first letter, selects.
+fn yes_or_no(text: &str, names: &[&str]) -> Option<usize> {
+    match text.trim_end_matches('.').to_ascii_lowercase().as_str() {
+        "y" | "yes" => Some(0),
+        "n" | "no" => names.iter().position(|name| *name == "no"),
+        _ => None,
+    }
 }
 
 /// Returns the index of the entry that a line selects, by its number or by its name in any case.
@@ -213,9 +216,9 @@ mod tests {
     }
 
     #[test]
-    fn only_a_number_or_a_whole_name_answers() {
+    fn only_a_number_a_name_or_yes_and_no_answer() {
         let late = Duration::from_secs(1);
-        for text in ["y", "yes please", "a", "ok", "0", "6", "", " "] {
+        for text in ["yes please", "ye", "a", "ok", "0", "6", "", " "] {
             assert_eq!(answered(text, late), None, "{text:?}");
         }
         let rule = |scope| Approval::Rule("bash(rm -rf build)".into(), scope);
@@ -224,11 +227,13 @@ mod tests {
             ("1.", Approval::Once),
             ("yes", Approval::Once),
             ("Yes.", Approval::Once),
+            ("Y", Approval::Once),
             ("2", rule(RuleScope::Session)),
             ("3", rule(RuleScope::Always)),
             ("4", Approval::No(None)),
             ("5", Approval::No(None)),
             ("No", Approval::No(None)),
+            ("n", Approval::No(None)),
         ] {
             assert_eq!(answered(text, late), Some(expect), "{text:?}");
         }

@@ -80,6 +80,9 @@ impl Ui {
         if let Some(overlay) = &mut self.overlay {
             return overlay.paste(text);
         }
+        if self.panels.front_mut().is_some_and(|panel| panel.has_focus && panel.paste(text)) {
+            return;
+        }
         pasting::paste(&mut self.editor, text, &self.conversation.control.app.startup.paths.cwd);
         self.complete();
     }
@@ -183,7 +186,7 @@ impl Ui {
     fn act(&mut self, action: Action) {
         match action {
             Action::Tab | Action::FocusPanel => match self.panels.front_mut() {
-                Some(panel) => panel.has_focus = true,
+                Some(panel) => (panel.has_focus, self.notice) = (true, None),
                 None => self.complete_path(),
             },
             Action::CycleThinking => {
@@ -261,12 +264,20 @@ impl Ui {
         let (open, effect) = panel.key(press, now);
         self.panels.extend(open.into_iter().collect::<Vec<_>>());
         // A panel that stays open becomes the first one again.
-        if effect == Effect::Stays {
+        if matches!(effect, Effect::Stays | Effect::Types) {
             self.panels.rotate_right(1);
         }
-        if effect == Effect::Stops {
-            self.interrupt();
-        } else if let Some(next) = self.panels.front_mut() {
+        match effect {
+            Effect::Types => {
+                let key = self.conversation.keys.short(Action::FocusPanel);
+                self.notify(format!("keys go to the editor; {key}: answer the question"));
+                return self.take_key(press);
+            }
+            Effect::Stops => self.interrupt(),
+            Effect::Closes => self.notice = None,
+            Effect::Stays => {}
+        }
+        if let Some(next) = self.panels.front_mut().filter(|_| effect != Effect::Stops) {
             next.has_focus = true;
         }
     }
