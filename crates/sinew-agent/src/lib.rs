@@ -12,6 +12,7 @@ pub mod hook_points;
 pub mod hooks;
 pub mod mcp;
 mod permissions;
+mod plain_text;
 pub mod resource;
 pub mod subagent;
 pub mod undo;

@@ -8,6 +8,9 @@ use std::path::{Component, Path, PathBuf};
 use sinew_session::files::open_plain;
 use sinew_session::links;
 
+use super::imports::imports;
+use crate::plain_text::{is_binary, utf16};
+
 /// The maximum number of bytes of one file.
 const FILE: usize = 64 * 1024;
 /// The maximum number of bytes of all files.
@@ -46,16 +49,24 @@ pub struct ContextFiles {
 /// Each file is followed by the files that it imports with `@path`.
 ///
 /// A folder below a hidden one is skipped, unless the project itself is in the hidden one; `cwd` is never skipped. A
-/// file with several names is used once, and so are identical texts. At most 64 KB of each file and 256 KB in total are
-/// used; invalid UTF-8 becomes U+FFFD. Links and imports that point outside of the project are used only if it is
-/// `trusted`; a repository in `home` itself is not treated as a project. A file of another user in a world-writable
-/// parent folder is skipped with a warning.
+/// file with several names is used once, and so are texts that differ only in their line ends. At most 64 KB of each
+/// file and 256 KB in total are used; UTF-16 with a byte order mark is decoded, and invalid UTF-8 becomes U+FFFD. Links
+/// and imports that point outside of the project are used only if it is `trusted`; a repository in `home` itself is not
+/// treated as a project.
+///
+/// A file that exists and is not used has a warning: a binary file, a directory, a broken link, an import below the
+/// fifth level, a file that cannot be read, and a file of another user in a world-writable parent folder. An import of a
+/// missing path or of a directory is a word of the text, without a warning.
 #[must_use]
 pub fn context_files(user: &[&Path], cwd: &Path, home: Option<&Path>, trusted: bool) -> ContextFiles {
     let mut reader = Reader::new(cwd, home, trusted);
     for name in NAMES {
-        if let Some(path) = user.iter().map(|folder| folder.join(name)).find(|path| path.is_file()) {
+        for path in user.iter().map(|folder| folder.join(name)) {
+            // A path that is not a file gets a warning and does not hide the next one.
             reader.add(&path, None, 0);
+            if path.is_file() {
+                break;
+            }
         }
     }
     let root = links::project_of(cwd, home);
@@ -65,7 +76,7 @@ pub fn context_files(user: &[&Path], cwd: &Path, home: Option<&Path>, trusted: b
             reader.add(&path, Some(project), 0);
         }
     }
-    reader.found
+    reader.finish()
 }
 
 /// Returns the instructions of the folders between `cwd` and a file below it, which were not part of the session's
@@ -84,7 +95,7 @@ pub fn nested_context_files(cwd: &Path, file: &Path, home: Option<&Path>, truste
             reader.add(&path, Some(root), 0);
         }
     }
-    reader.found
+    reader.finish()
 }
 
 /// Reads context files, each one once.
@@ -95,19 +106,49 @@ struct Reader<'a> {
     found: ContextFiles,
     /// The canonical paths of the files that were read.
     known: HashSet<PathBuf>,
+    /// Imports below the depth limit, with their canonical paths.
+    too_deep: Vec<(PathBuf, PathBuf)>,
     /// The number of bytes that may still be used.
     left: usize,
 }
 
 impl<'a> Reader<'a> {
     fn new(cwd: &'a Path, home: Option<&'a Path>, trusted: bool) -> Reader<'a> {
-        Reader { cwd, home, trusted, found: ContextFiles::default(), known: HashSet::new(), left: ALL }
+        let (found, known) = (ContextFiles::default(), HashSet::new());
+        Reader { cwd, home, trusted, found, known, too_deep: Vec::new(), left: ALL }
+    }
+
+    fn finish(mut self) -> ContextFiles {
+        for (path, real) in std::mem::take(&mut self.too_deep) {
+            // Another path of imports may have led to the file.
+            if self.known.insert(real) {
+                self.unread(&path, &format!("imports are followed at most {IMPORTS} levels deep"));
+            }
+        }
+        self.found
+    }
+
+    fn unread(&mut self, path: &Path, why: &str) {
+        let warning = format!("{} is not read: {why}", path.display());
+        // Several files may import the same path.
+        if !self.found.warnings.contains(&warning) {
+            self.found.warnings.push(warning);
+        }
     }
 
     /// Adds a file and its imports. `project` is the project that the file belongs to; `None` for a file of the user.
     fn add(&mut self, path: &Path, project: Option<&Path>, depth: usize) {
-        if !path.is_file() {
-            return;
+        match unusable(path, depth > 0) {
+            Ok(false) => {}
+            Ok(true) => return,
+            Err(why) => return self.unread(path, &why),
+        }
+        let real = match fs::canonicalize(path) {
+            Ok(real) => real,
+            Err(error) => return self.unread(path, &error.to_string()),
+        };
+        if depth > IMPORTS {
+            return self.too_deep.push((path.to_path_buf(), real));
         }
         let outside = project.filter(|_| !self.trusted).and_then(|project| links::out_of(project, path));
         if let Some(real) = outside {
@@ -116,18 +157,17 @@ impl<'a> Reader<'a> {
             return;
         }
         if project.is_some() && links::is_planted(self.cwd, path) {
-            let why = "it belongs to another user, in a folder that everyone can write to";
-            return self.found.warnings.push(format!("{} is not read: {why}", path.display()));
+            return self.unread(path, "it belongs to another user, in a folder that everyone can write to");
         }
-        let Ok(real) = fs::canonicalize(path) else { return };
         if !self.known.insert(real) {
             return;
         }
         let (mut text, mut cut) = match start_of(path, FILE) {
-            Ok(read) => read,
-            Err(error) => return self.found.warnings.push(format!("Cannot read {}: {error}", path.display())),
+            Ok(Some(read)) => read,
+            Ok(None) => return self.unread(path, "it is a binary file"),
+            Err(error) => return self.unread(path, &error.to_string()),
         };
-        if self.found.files.iter().any(|file| file.text == text) {
+        if self.found.files.iter().any(|file| is_same_text(&file.text, &text)) {
             return;
         }
         if self.left == 0 {
@@ -144,9 +184,6 @@ impl<'a> Reader<'a> {
         }
         self.left -= text.len().min(self.left);
         self.found.files.push(ContextFile { path: path.to_path_buf(), text });
-        if depth == IMPORTS {
-            return;
-        }
         for name in imported {
             let folder = path.parent().unwrap_or(path);
             let target = match (name.strip_prefix("~/"), self.home) {
@@ -156,24 +193,6 @@ impl<'a> Reader<'a> {
             self.add(&target, project, depth + 1);
         }
     }
-}
-
-/// Returns the paths that a text imports: words that begin with `@`, outside of code.
-fn imports(text: &str) -> Vec<String> {
-    let mut found = Vec::new();
-    let mut in_code = false;
-    for line in text.lines() {
-        if line.trim_start().starts_with("```") {
-            in_code = !in_code;
-        } else if !in_code {
-            // Every second part is inline code between two backticks.
-            let plain = line.split('`').step_by(2);
-            let words = plain.flat_map(str::split_whitespace).filter_map(|word| word.strip_prefix('@'));
-            let names = words.map(|word| word.trim_end_matches(['.', ',', ';', ':', ')']));
-            found.extend(names.filter(|name| !name.is_empty()).map(str::to_string));
-        }
-    }
-    found
 }
 
 /// Returns the folders whose instructions apply, the outermost first.
@@ -194,12 +213,60 @@ fn is_hidden(folder: &Path, above: &Path) -> bool {
     below.components().any(|part| matches!(part, Component::Normal(name) if name.as_encoded_bytes().starts_with(b".")))
 }
 
-fn start_of(path: &Path, most: usize) -> std::io::Result<(String, bool)> {
+/// Returns whether a path is to be skipped without a warning, because it does not exist or is a word that is no path.
+///
+/// # Errors
+/// Returns the reason if the path exists and is not a readable kind of file.
+fn unusable(path: &Path, is_import: bool) -> Result<bool, String> {
+    use std::io::ErrorKind::{NotADirectory, NotFound, PermissionDenied};
+    match fs::metadata(path) {
+        Ok(facts) if facts.is_file() => Ok(false),
+        // A word with an `@` may happen to be the name of a directory.
+        Ok(facts) if facts.is_dir() && is_import => Ok(true),
+        Ok(facts) if facts.is_dir() => Err("it is a directory".into()),
+        Ok(_) => Err("it is a pipe, a socket or a device".into()),
+        Err(error) => match (error.kind(), path.is_symlink()) {
+            (NotFound, true) => Err("it is a broken symbolic link".into()),
+            (NotFound | NotADirectory, false) => Ok(true),
+            (PermissionDenied, _) | (_, true) => Err(error.to_string()),
+            // A word may be longer than a name can be.
+            (_, false) if is_import => Ok(true),
+            (_, false) => Err(error.to_string()),
+        },
+    }
+}
+
+/// Returns true if two texts have the same lines, regardless of their line ends and of line ends at the end.
+fn is_same_text(one: &str, other: &str) -> bool {
+    let [one, other] = [one, other].map(|text| text.trim_end_matches(['\r', '\n']).lines());
+    one.eq(other)
+}
+
+/// Returns the start of a file as at most `most` bytes of text, and whether the file is longer; `None` if it is binary.
+fn start_of(path: &Path, most: usize) -> std::io::Result<Option<(String, bool)>> {
     let mut bytes = Vec::new();
-    open_plain(path)?.take(most as u64 + 1).read_to_end(&mut bytes)?;
-    let mut cut = bytes.len() > most;
-    bytes.truncate(most);
-    let mut text = match String::from_utf8(bytes) {
+    // `most` bytes of ASCII are twice as many bytes of UTF-16, after the byte order mark.
+    open_plain(path)?.take(2 * most as u64 + 4).read_to_end(&mut bytes)?;
+    let (mut text, mut cut) = match utf16(&bytes) {
+        Some(text) => (text, bytes.len() > 2 * most + 2),
+        None if is_binary(&bytes) => return Ok(None),
+        None => {
+            let cut = bytes.len() > most;
+            bytes.truncate(most);
+            (utf8_text(bytes, cut), cut)
+        }
+    };
+    // An invalid byte becomes three bytes (U+FFFD), so the text may have grown.
+    if text.len() > most {
+        text.truncate(text.floor_char_boundary(most));
+        cut = true;
+    }
+    Ok(Some((text.strip_prefix('\u{feff}').map(str::to_string).unwrap_or(text), cut)))
+}
+
+/// Decodes UTF-8. If the text was `cut`, an incomplete character at its end is removed.
+fn utf8_text(bytes: Vec<u8>, cut: bool) -> String {
+    match String::from_utf8(bytes) {
         Ok(text) => text,
         // An incomplete character at the cut is not an error in the file.
         Err(error) if cut && error.utf8_error().error_len().is_none() => {
@@ -209,11 +276,5 @@ fn start_of(path: &Path, most: usize) -> std::io::Result<(String, bool)> {
             String::from_utf8_lossy(&bytes).into_owned()
         }
         Err(error) => String::from_utf8_lossy(error.as_bytes()).into_owned(),
-    };
-    // An invalid byte becomes three bytes (U+FFFD), so the text may have grown.
-    if text.len() > most {
-        text.truncate(text.floor_char_boundary(most));
-        cut = true;
     }
-    Ok((text.strip_prefix('\u{feff}').map(str::to_string).unwrap_or(text), cut))
 }

@@ -179,6 +179,181 @@ fn no_character_is_cut_in_two() {
 }
 
 #[test]
+fn copies_with_other_line_ends_are_one_text() {
+    let text = "a\n\nb\n";
+    for (copy, count) in [
+        ("a\n\nb\n", 1),
+        ("a\r\n\r\nb\r\n", 1),
+        ("a\r\n\nb\n", 1),
+        ("a\n\nb", 1),
+        ("a\n\nb\n\r\n\n", 1),
+        ("\u{feff}a\n\nb\n", 1),
+        ("\u{feff}a\r\n\r\nb", 1),
+        ("a\nb\n", 2),
+        ("a\n\nb c\n", 2),
+        ("a\n\n b\n", 2),
+    ] {
+        let dir = tempfile::Builder::new().prefix("context").tempdir().unwrap();
+        put(dir.path(), "AGENTS.md", text);
+        put(dir.path(), "CLAUDE.md", copy);
+        assert_eq!(texts(dir.path(), "").len(), count, "{copy:?}");
+    }
+}
+
+#[test]
+fn imports_in_code_and_comments_are_ignored() {
+    for (text, expect) in [
+        ("@a (@b) x@c @d.", &["a", "d"][..]),
+        ("```\n@a\n```\n@b", &["b"]),
+        ("~~~\n@a\n~~~\n@b", &["b"]),
+        ("~~~ text `x`\n@a\n```\n@b\n~~~\n@c", &["c"]),
+        ("```\n@a\n~~~\n@b\n```\n@c", &["c"]),
+        ("````\n```\n@a\n```\n````\n@b", &["b"]),
+        ("```\n``` x\n@a\n`````\n@b", &["b"]),
+        ("- item\n  ```\n  @a\n  ```\n  @b", &["b"]),
+        ("```@a``` @b\n@c", &["b", "c"]),
+        ("~~~\n@a", &[]),
+        ("~~ @a\n`` @b", &["a", "b"]),
+        ("`@a` @b `` @c ` @d `` @e", &["b", "e"]),
+        ("<!-- @a --> @b", &["b"]),
+        ("@a <!-- x\n@b\n```\n--> @c\n@d", &["a", "c", "d"]),
+        ("<!-- @a --> <!-- @b -->@c `<!--` @d", &["c", "d"]),
+        ("```\n<!--\n```\n@a", &["a"]),
+        ("<!--\n@a", &[]),
+        ("<!-->@a", &["a"]),
+        ("<!-- ` --> @a `-->` @b", &["a", "b"]),
+    ] {
+        assert_eq!(imports(text), expect, "{text:?}");
+    }
+}
+
+/// Returns the bytes of a text in UTF-16, with a byte order mark.
+fn utf16(text: &str, bytes: impl Fn(u16) -> [u8; 2]) -> Vec<u8> {
+    std::iter::once(0xfeff).chain(text.encode_utf16()).flat_map(bytes).collect()
+}
+
+#[test]
+fn encodings_are_decoded_and_binary_files_are_skipped() {
+    let wide = "wide \u{e9} \u{1f600} @more.md";
+    let long = "x".repeat(70 << 10);
+    let png = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR";
+    for name in ["AGENTS.md", "import.bin"] {
+        for (bytes, expect) in [
+            (utf16(wide, u16::to_le_bytes), Some(wide)),
+            (utf16(wide, u16::to_be_bytes), Some(wide)),
+            ([&utf16("odd", u16::to_le_bytes)[..], b"x"].concat(), Some("odd")),
+            (utf16(&long, u16::to_le_bytes), Some(&long[..64 << 10])),
+            (png.to_vec(), None),
+            (b"text \0 text".to_vec(), None),
+            (utf16("no mark", u16::to_le_bytes)[2..].to_vec(), None),
+        ] {
+            let dir = tempfile::Builder::new().prefix("context").tempdir().unwrap();
+            put(dir.path(), "AGENTS.md", "@import.bin");
+            put(dir.path(), name, &bytes);
+            put(dir.path(), "more.md", "more");
+            let found = context_files(&[], dir.path(), None, true);
+            let path = dir.path().join(name);
+            let text = found.files.iter().find(|file| file.path == path).map(|file| file.text.as_str());
+            assert_eq!(text, expect, "{name}: {bytes:?}");
+            let more = found.files.iter().any(|file| file.text == "more");
+            assert_eq!(more, expect == Some(wide), "{name}: {bytes:?}");
+            let skipped = format!("{} is not read: it is a binary file", path.display());
+            assert_eq!(found.warnings.contains(&skipped), expect.is_none(), "{:?}", found.warnings);
+        }
+    }
+}
+
+/// Creates a file of some kind at a path.
+#[cfg(unix)]
+type Make<'a> = &'a dyn Fn(&Path);
+
+/// A file that the user expects in the prompt and that cannot be read is named in a warning.
+#[cfg(unix)]
+#[test]
+fn files_that_cannot_be_read_are_reported() {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    use std::os::unix::net::UnixListener;
+
+    let folder = |path: &Path| fs::create_dir(path).unwrap();
+    let broken = |path: &Path| symlink("nowhere", path).unwrap();
+    let cycle = |path: &Path| symlink(path.file_name().unwrap(), path).unwrap();
+    let socket = |path: &Path| drop(UnixListener::bind(path).unwrap());
+    let locked = |path: &Path| {
+        fs::write(path, "x").unwrap();
+        fs::set_permissions(path, fs::Permissions::from_mode(0o000)).unwrap();
+    };
+    let missing = |_: &Path| {};
+    let cases: [(&str, Make<'_>, Option<&str>); 12] = [
+        ("p/AGENTS.md", &folder, Some("is not read: it is a directory")),
+        ("p/AGENTS.md", &broken, Some("is not read: it is a broken symbolic link")),
+        ("p/CLAUDE.md", &cycle, Some("is not read: Too many levels of symbolic links")),
+        ("p/AGENTS.md", &socket, Some("is not read: it is a pipe, a socket or a device")),
+        ("p/AGENTS.md", &locked, Some("is not read: Permission denied")),
+        ("p/AGENTS.md", &missing, None),
+        ("agent/AGENTS.md", &broken, Some("is not read: it is a broken symbolic link")),
+        ("agent/AGENTS.md", &folder, Some("is not read: it is a directory")),
+        ("p/import.md", &broken, Some("is not read: it is a broken symbolic link")),
+        ("p/import.md", &locked, Some("is not read: Permission denied")),
+        // Many words with an `@` are names of people, packages or folders.
+        ("p/import.md", &folder, None),
+        ("p/import.md", &missing, None),
+    ];
+    for (name, make, expect) in cases {
+        let dir = tempfile::Builder::new().prefix("context").tempdir().unwrap();
+        let root = dir.path();
+        put(root, "p/.git/HEAD", "");
+        put(root, "p/CLAUDE.md", "@import.md");
+        put(root, "beside/AGENTS.md", "beside");
+        fs::create_dir(root.join("agent")).unwrap();
+        let path = root.join(name);
+        if name == "p/CLAUDE.md" {
+            fs::remove_file(&path).unwrap();
+        }
+        make(&path);
+        if expect.is_some_and(|text| text.contains("Permission")) && fs::read(&path).is_ok() {
+            // The superuser can read every file.
+            continue;
+        }
+        let found = context_files(&[&root.join("agent"), &root.join("beside")], &root.join("p"), None, true);
+        let warnings: Vec<&String> =
+            found.warnings.iter().filter(|text| text.contains(&*root.to_string_lossy())).collect();
+        let text = expect.map(|text| format!("{} {text}", path.display()));
+        match &text {
+            Some(text) => assert!(warnings.len() == 1 && warnings[0].starts_with(text), "{text}: {warnings:?}"),
+            None => assert!(warnings.is_empty(), "{name}: {warnings:?}"),
+        }
+        // A file of the user that cannot be used does not hide the fallback.
+        let beside = found.files.iter().any(|file| file.text == "beside");
+        assert!(beside, "{name}");
+    }
+}
+
+#[test]
+fn imports_below_the_depth_limit_are_reported_once() {
+    for (top, read, unread) in [
+        ("@0.md", 6, Some("5.md")),
+        ("@0.md @0.md", 6, Some("5.md")),
+        // The file is too deep on one path, but not on the other.
+        ("@0.md @5.md", 10, None),
+    ] {
+        let dir = tempfile::Builder::new().prefix("context").tempdir().unwrap();
+        let root = dir.path();
+        for step in 0..9 {
+            put(root, &format!("{step}.md"), format!("{step} @{}.md @none.md @0.md", step + 1));
+        }
+        put(root, "AGENTS.md", top);
+        let found = context_files(&[], root, None, true);
+        let own = |text: &&String| text.contains(&*root.to_string_lossy());
+        let warnings: Vec<&String> = found.warnings.iter().filter(own).collect();
+        let expect = unread.map(|name| {
+            format!("{} is not read: imports are followed at most 5 levels deep", root.join(name).display())
+        });
+        assert_eq!(warnings, expect.iter().collect::<Vec<_>>(), "{top}");
+        assert_eq!(found.files.iter().filter(|file| file.path.starts_with(root)).count(), read, "{top}");
+    }
+}
+
+#[test]
 fn the_prompt_has_its_parts_in_order_and_each_guideline_once() {
     let tool = |name: &str| PromptTool {
         name: name.into(),

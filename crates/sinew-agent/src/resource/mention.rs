@@ -12,6 +12,7 @@ use sinew_tools::tool::{Call, ToolError, Updates};
 use sinew_tools::{Access, Host, ImageSettings, folder_listing, picture_block};
 
 use super::folders::ResourceFolders;
+use crate::plain_text::{is_binary, utf16};
 
 /// The limits of an attached text, equal to those of the tool `read`.
 const LINES: usize = 2_000;
@@ -149,7 +150,7 @@ impl Attacher<'_> {
         let wide = head.starts_with(b"\xff\xfe") || head.starts_with(b"\xfe\xff");
         if wide && facts.len() <= PICTURE {
             file.read_to_end(&mut head).map_err(failed)?;
-            let text = utf16(&head);
+            let text = utf16(&head).unwrap_or_default();
             let (attached, whole) = text_file(name, &text, text.lines().count() as u64, false);
             if let Some(host) = self.host {
                 // The attached lines are decoded and differ from the bytes on disk, so only the hash of the whole file
@@ -158,7 +159,7 @@ impl Attacher<'_> {
             }
             return Ok(attached);
         }
-        if head.iter().take(8_192).any(|byte| *byte == 0) {
+        if is_binary(&head) {
             return Err("it is neither text nor an image".into());
         }
         let ReadFacts { lines, whole, hash } = count_lines(&head, file, &self.cancel).map_err(failed)?;
@@ -316,12 +317,6 @@ fn half_character(bytes: &[u8]) -> usize {
         _ => 1,
     };
     if long > back { back } else { 0 }
-}
-
-fn utf16(bytes: &[u8]) -> String {
-    let order = if bytes[0] == 0xff { u16::from_le_bytes } else { u16::from_be_bytes };
-    let units: Vec<u16> = bytes[2..].chunks_exact(2).map(|pair| order([pair[0], pair[1]])).collect();
-    String::from_utf16_lossy(&units)
 }
 
 /// Returns the first lines of a text, or the start of the first line if it is too long. `more` says that the file
