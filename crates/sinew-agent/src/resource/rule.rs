@@ -105,7 +105,7 @@ enum Kind {
 
 fn add_folder(rules: &mut Vec<Rule>, folder: &Path, origin: Origin, kind: Kind, reader: &mut Reader) {
     for path in reader.entries(folder) {
-        if has_extension(&path, &["md", "mdc"]) && path.is_file() {
+        if has_extension(&path, &["md", "mdc"]) && !path.is_dir() {
             add(rules, &path, origin, kind, reader);
         }
     }

@@ -99,7 +99,8 @@ pub(super) fn load(options: &ResourceOptions, reader: &mut Reader) -> Vec<Skill>
         for folder in reader.entries(&root) {
             // Each entry costs one stat and no read, even in a folder with thousands of files.
             let file = folder.join(FILE);
-            if file.is_file() {
+            // A broken link counts, so that it is reported.
+            if file.symlink_metadata().is_ok_and(|facts| !facts.is_dir()) {
                 found.push((file, origin));
             }
         }
@@ -135,7 +136,7 @@ fn roots(options: &ResourceOptions) -> Vec<(PathBuf, Origin)> {
 }
 
 fn below(root: &Path, reader: &mut Reader) -> Vec<PathBuf> {
-    reader.tree(root, &|path| path.file_name().is_some_and(|name| name == FILE) && path.is_file())
+    reader.tree(root, &|path| path.file_name().is_some_and(|name| name == FILE) && !path.is_dir())
 }
 
 fn add(skills: &mut Vec<Skill>, path: &Path, origin: Origin, reader: &mut Reader) {

@@ -9,6 +9,7 @@ use sinew_session::links;
 
 use super::frontmatter::{self, Frontmatter};
 use super::options::ResourceOptions;
+use crate::plain_text::{is_binary, utf16};
 
 /// Larger files are skipped.
 const FILE: u64 = 256 * 1024;
@@ -197,10 +198,14 @@ impl Reader {
     }
 }
 
-/// Reads a regular file of at most 256 KB; invalid UTF-8 becomes U+FFFD.
+/// Reads a regular text file of at most 256 KB. UTF-16 with a byte order mark is decoded; invalid UTF-8 becomes U+FFFD.
 pub(super) fn text(path: &Path) -> Result<String, String> {
     let bytes = read_plain(path, FILE).map_err(|error| error.to_string())?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
+    match utf16(&bytes) {
+        Some(text) => Ok(text),
+        None if is_binary(&bytes) => Err("not used: it is a binary file".into()),
+        None => Ok(String::from_utf8_lossy(&bytes).into_owned()),
+    }
 }
 
 /// Returns whether a path has one of these extensions.

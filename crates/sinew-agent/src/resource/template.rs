@@ -1,5 +1,6 @@
 //! Commands in files and prompt templates: texts with placeholders for arguments.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use super::options::ResourceOptions;
@@ -67,11 +68,17 @@ pub fn arguments(text: &str) -> Vec<String> {
 }
 
 /// Replaces `$1`…`$9`, `${1}`, `$@`, `${@:2}` (from the second on) and `${@:2:3}` (three of them) by arguments, and
-/// `$ARGUMENTS` by the typed text with its quotes and line breaks. A missing argument is empty. Placeholders inside an
-/// argument are not replaced. Returns the text, and whether it has a placeholder.
+/// `$ARGUMENTS` by the typed text with its quotes and line breaks. Placeholders inside an argument are not replaced.
+/// Returns the text, and whether it has a placeholder.
+///
+/// A missing argument is empty. A `$` and a digit may also be an amount of money, and stays:
+///
+/// - if more digits follow, also after a point or a comma: `$10`, `$5.00`, `$1,000`;
+/// - if this argument is missing and the text does not contain every lower number: `$5` without `$1` to `$4`.
 #[must_use]
 pub fn substitute(text: &str, typed: &str) -> (String, bool) {
     let arguments = arguments(typed);
+    let taken = positions(text).max(arguments.len());
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     let mut is_used = false;
@@ -83,7 +90,8 @@ pub fn substitute(text: &str, typed: &str) -> (String, bool) {
             (rest, is_used) = (behind, true);
             continue;
         }
-        match place(&rest[1..]) {
+        let is_digit = rest[1..].starts_with(|c: char| c.is_ascii_digit());
+        match place(&rest[1..]).filter(|(_, from, _)| !is_digit || *from < taken) {
             Some((length, from, count)) => {
                 is_used = true;
                 let last = from.saturating_add(count).min(arguments.len());
@@ -100,6 +108,13 @@ pub fn substitute(text: &str, typed: &str) -> (String, bool) {
     (out, is_used)
 }
 
+/// Returns the largest number for which a text contains all placeholders from `$1` (or `${1}`) on.
+fn positions(text: &str) -> usize {
+    let places = text.split('$').skip(1).filter_map(place);
+    let found: HashSet<usize> = places.filter(|(_, _, count)| *count == 1).map(|(_, from, _)| from).collect();
+    (0..).take_while(|position| found.contains(position)).count()
+}
+
 /// The placeholder for the arguments as they were typed.
 const AS_TYPED: &str = "$ARGUMENTS";
 
@@ -108,8 +123,10 @@ fn place(text: &str) -> Option<(usize, usize, usize)> {
     if text.starts_with('@') {
         return Some((1, 0, usize::MAX));
     }
-    if let Some(digit) = text.chars().next().and_then(|c| c.to_digit(10)).filter(|digit| *digit > 0) {
-        return Some((1, digit as usize - 1, 1));
+    if let Some(digit) = text.chars().next().and_then(|c| c.to_digit(10)) {
+        let behind = text[1..].strip_prefix(['.', ',']).unwrap_or(&text[1..]);
+        let is_amount = digit == 0 || behind.starts_with(|c: char| c.is_ascii_digit());
+        return (!is_amount).then(|| (1, digit as usize - 1, 1));
     }
     let inner = &text.strip_prefix('{')?[..text.find('}')? - 1];
     let length = inner.len() + 2;
@@ -154,8 +171,9 @@ fn add_prompts(all: &mut Vec<Template>, paths: Vec<PathBuf>, origin: Origin, rea
     }
 }
 
+/// A broken link counts, so that it is reported.
 fn is_template(path: &Path) -> bool {
-    has_extension(path, &["md"]) && path.is_file()
+    has_extension(path, &["md"]) && !path.is_dir()
 }
 
 fn files(folder: &Path, reader: &mut Reader) -> Vec<PathBuf> {

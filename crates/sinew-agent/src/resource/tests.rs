@@ -401,7 +401,7 @@ fn arguments_are_divided_at_blanks_outside_of_quotes() {
 #[test]
 fn placeholders_are_replaced_by_arguments() {
     let check = |text: &str, expect: &str| assert_eq!(substitute(text, "one two $1 ${@:1} five").0, expect, "{text}");
-    check("$1-$2-$9-${1}-${12}", "one-two--one-");
+    check("$1-$2-${9}-${1}-${12}", "one-two--one-");
     check("$3 $4", "$1 ${@:1}");
     check("$@", "one two $1 ${@:1} five");
     check("<$ARGUMENTS>", "<one two $1 ${@:1} five>");
@@ -413,8 +413,81 @@ fn placeholders_are_replaced_by_arguments() {
         "$0 $$ $x ${ ${x} ${@} ${@:} ${@:x} ${} $ ${0} ${99999999999999999999}",
         "$0 $$ $x ${ ${x} ${@} ${@:} ${@:x} ${} $ ${0} ${99999999999999999999}",
     );
-    check("$10", "one0");
+    check("$10 ${1}0", "$10 one0");
     check("é$1漢", "éone漢");
+}
+
+/// A file that exists is used, or a warning names it.
+#[cfg(unix)]
+#[test]
+fn resource_files_that_cannot_be_used_are_reported() {
+    use std::os::unix::fs::symlink;
+    use std::os::unix::net::UnixListener;
+    use std::path::Path;
+
+    type Make<'a> = &'a dyn Fn(&Path);
+
+    let text = skill("s", "the description");
+    let wide: Vec<u8> = std::iter::once(0xfeff).chain(text.encode_utf16()).flat_map(u16::to_le_bytes).collect();
+    let write = |bytes: Vec<u8>| move |path: &Path| fs::write(path, &bytes).unwrap();
+    let plain = write(text.into_bytes());
+    let wide = write(wide);
+    let binary = write(b"---\ndescription: x\n---\n\0".to_vec());
+    let broken = |path: &Path| symlink("nowhere", path).unwrap();
+    let socket = |path: &Path| drop(UnixListener::bind(path).unwrap());
+    let folder = |path: &Path| fs::create_dir(path).unwrap();
+    let cases: [(Make<'_>, bool, Option<&str>); 6] = [
+        (&plain, true, None),
+        (&wide, true, None),
+        (&binary, false, Some("not used: it is a binary file")),
+        (&broken, false, Some("No such file or directory")),
+        (&socket, false, Some("")),
+        (&folder, false, None),
+    ];
+    for name in ["skills/s/SKILL.md", "commands/s.md", "prompts/s.md", "rules/s.md"] {
+        for (at, (make, used, expect)) in cases.iter().enumerate() {
+            let env = TestEnv::new(&[]);
+            let path = env.path(&format!("p/.sinew/{name}"));
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            make(&path);
+            let resources = env.load();
+            let found = resources.skills.len() + resources.templates.len() + resources.rules.len();
+            assert_eq!(found == 1, *used, "{name} {at}");
+            let warnings = env.warnings(&resources);
+            assert_eq!(warnings.len(), usize::from(expect.is_some()), "{name} {at}: {warnings:?}");
+            if let Some(expect) = expect {
+                assert!(warnings[0].starts_with(&format!("p/.sinew/{name}: {expect}")), "{name} {at}: {warnings:?}");
+            }
+        }
+    }
+}
+
+/// A price in the text of a template is not a placeholder; `${1}` always is.
+#[test]
+fn a_dollar_sign_before_an_amount_stays() {
+    for (text, typed, expect) in [
+        ("costs $5: $@", "", "costs $5: "),
+        ("costs $5", "", "costs $5"),
+        ("costs $5", "a", "costs $5"),
+        ("costs $5.00, $100, $1,000 or $12", "a", "costs $5.00, $100, $1,000 or $12"),
+        ("$1 costs $5", "a", "a costs $5"),
+        ("$1 costs $1.50. It is $1.", "a", "a costs $1.50. It is a."),
+        ("$1 costs ${5}!", "a", "a costs !"),
+        // Lower placeholders show that the template has as many arguments.
+        ("$1 and $2", "", " and "),
+        ("$1 and $2, $2", "a", "a and , "),
+        ("${1}: $2-$3", "a", "a: -"),
+        ("$1 $3", "a", "a $3"),
+        ("$2 $1", "", " "),
+        // A given argument replaces its placeholder.
+        ("only $2", "a b", "only b"),
+        ("only $2", "a", "only $2"),
+        ("$9", "1 2 3 4 5 6 7 8 nine", "nine"),
+        ("v$1.0 v${1}.0", "2", "v$1.0 v2.0"),
+    ] {
+        assert_eq!(substitute(text, typed).0, expect, "{text} with {typed:?}");
+    }
+    assert!(!substitute("costs $5", "a").1, "the arguments are appended");
 }
 
 #[test]
@@ -436,6 +509,7 @@ fn arguments_stay_as_they_were_typed() {
     check("Review the code.\n", "only src/ $1", "Review the code.\n\nonly src/ $1");
     check("Review the code.\n", " ", "Review the code.\n");
     check("Costs 5$ or $0.", "x", "Costs 5$ or $0.\n\nx");
+    check("Costs $5.00 or $3.", "x", "Costs $5.00 or $3.\n\nx");
 }
 
 /// Quotes a word, so that it is one argument.
