@@ -1,4 +1,4 @@
-//! Files that configure servers: `{"mcpServers": {"<name>": {…}}}`.
+//! Files that configure servers: `{"mcpServers": {"<name>": {…}}}`, and the shapes of other programs (`shapes`).
 //!
 //! If several files use one name, the first is used; entries are not merged. An invalid entry does not affect others.
 //! Entries of a project's file are used only if the user trusts the project; until then only their names are listed.
@@ -10,12 +10,12 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
-use sinew_llm::models::plain_json;
 use sinew_mcp::CallTimes;
 use sinew_mcp::catalogue::Expose;
 use sinew_mcp::oauth::OAuthSettings;
 
 use super::expand::{Scope, Variables, expand};
+use super::shapes::servers;
 
 /// The owner of a configuration file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -184,6 +184,9 @@ const KEYS: &[&str] = &[
     "oauth",
 ];
 
+/// The keys of `tools` in an entry.
+const TOOL_KEYS: &[&str] = &["include", "exclude", "readOnly"];
+
 /// The keys of `oauth` in an entry.
 const OAUTH_KEYS: &[&str] = &["clientId", "clientSecret", "callbackPort", "scopes", "metadataUrl"];
 
@@ -198,19 +201,18 @@ pub fn read(files: &[ConfigFile], variables: &Variables<'_>) -> Entries {
     let mut out = Entries::default();
     let mut seen: HashMap<String, PathBuf> = HashMap::new();
     for file in files {
-        if file.trusted && has_foreign_key(&file.text) {
-            let path = file.path.display();
-            out.warnings
-                .push(format!("{path}: \"servers\" is ignored; rename it to \"mcpServers\" to use its servers"));
-        }
-        let members = match members(&file.text) {
-            Ok(members) => members,
+        let path = file.path.display();
+        let found = match servers(&file.text) {
+            Ok(found) => found,
             Err(reason) => {
-                out.warnings.push(format!("{}: {reason}; its servers are ignored", file.path.display()));
+                out.warnings.push(format!("{path}: {reason}; its servers are ignored"));
                 continue;
             }
         };
-        for (name, value) in members {
+        if file.trusted {
+            out.warnings.extend(found.warnings.iter().map(|warning| format!("{path}: {warning}")));
+        }
+        for (name, value) in found.entries {
             let standing = match seen.get(&name) {
                 Some(first) => EntryStatus::Shadowed(first.clone()),
                 None if !file.trusted => EntryStatus::Untrusted,
@@ -218,41 +220,13 @@ pub fn read(files: &[ConfigFile], variables: &Variables<'_>) -> Entries {
             };
             if let EntryStatus::Invalid(reason) = &standing {
                 // A user who misses the tools of a server would not think of running `sinew mcp list`.
-                out.warnings.push(format!("MCP server {name:?} of {}: {reason}", file.path.display()));
+                out.warnings.push(format!("MCP server {name:?} of {path}: {reason}"));
             }
             seen.entry(name.clone()).or_insert_with(|| file.path.clone());
             out.list.push(Entry { name, file: file.path.clone(), origin: file.origin, standing });
         }
     }
     out
-}
-
-/// Returns the entries of a file with their names, in order.
-fn members(text: &str) -> Result<Vec<(String, Value)>, String> {
-    if text.trim().is_empty() {
-        return Ok(Vec::new());
-    }
-    let value: Value = serde_json::from_str(&plain_json(text)).map_err(|error| error.to_string())?;
-    match (value.get("mcpServers"), value.get("servers")) {
-        (Some(Value::Object(servers)), _) => Ok(servers.clone().into_iter().collect()),
-        (Some(_), _) => Err("\"mcpServers\" is not an object".into()),
-        (None, Some(Value::Array(list))) => Ok(list
-            .iter()
-            .map(|server| (server["name"].as_str().unwrap_or_default().to_string(), server.clone()))
-            .map(|(name, mut server)| {
-                server.as_object_mut().map(|members| members.remove("name"));
-                (name, server)
-            })
-            .collect()),
-        (None, _) if value.is_object() => Ok(Vec::new()),
-        _ => Err("not an object with \"mcpServers\"".into()),
-    }
-}
-
-/// Returns true if a file uses the key `servers`, as some editors do.
-fn has_foreign_key(text: &str) -> bool {
-    let value: Value = serde_json::from_str(&plain_json(text)).unwrap_or_default();
-    value.get("mcpServers").is_none() && value.get("servers").is_some_and(Value::is_object)
 }
 
 fn standing(
@@ -274,7 +248,9 @@ fn standing(
     if members.get("enabled") == Some(&Value::Bool(false)) || members.get("disabled") == Some(&Value::Bool(true)) {
         return EntryStatus::Disabled;
     }
-    let unknown: Vec<&str> = members.keys().map(String::as_str).filter(|key| !KEYS.contains(key)).collect();
+    let mut unknown: Vec<String> = members.keys().filter(|key| !KEYS.contains(&key.as_str())).cloned().collect();
+    let tools = members.get("tools").and_then(Value::as_object).into_iter().flat_map(Map::keys);
+    unknown.extend(tools.filter(|key| !TOOL_KEYS.contains(&key.as_str())).map(|key| format!("tools.{key}")));
     if !unknown.is_empty() {
         let (path, unknown) = (file.path.display(), unknown.join(", "));
         warnings.push(format!("{path}: {name}: {unknown}: unknown and ignored"));
@@ -284,15 +260,13 @@ fn standing(
         Origin::Client => Scope::Client,
         Origin::Flag | Origin::User => Scope::User,
     };
+    let path = file.path.display();
+    if let Some(text) = members.values().find_map(foreign_variable).filter(|_| scope != Scope::Client) {
+        warnings.push(format!("{path}: {name}: {text} is not expanded; write ${{NAME}} for an environment variable"));
+    }
     let mut reader = Reader { members, scope, variables };
     match reader.config(name) {
         Ok(mut config) => {
-            let path = file.path.display();
-            if let Some(text) = members.values().find_map(foreign_variable).filter(|_| scope != Scope::Client) {
-                warnings.push(format!(
-                    "{path}: {name}: {text} is not expanded; write ${{NAME}} for an environment variable"
-                ));
-            }
             if members.get("type").and_then(Value::as_str) == Some("sse") {
                 warnings.push(format!(
                     "{path}: {name}: the transport \"sse\" is not supported; trying streamable HTTP at its URL"
@@ -300,7 +274,6 @@ fn standing(
             }
             if config.secrets && scope == Scope::Project {
                 config.secrets = false;
-                let path = file.path.display();
                 warnings.push(format!("{path}: {name}: \"secrets\" only has an effect in your own mcp.json"));
             }
             EntryStatus::Ready(Arc::new(config))
@@ -309,16 +282,18 @@ fn standing(
     }
 }
 
-/// Returns a text like `${env:NAME}`, which other programs would replace.
+/// Returns a text like `${env:NAME}` or `{env:NAME}`, which other programs would replace.
 fn foreign_variable(value: &Value) -> Option<&str> {
     match value {
         Value::Object(members) => members.values().find_map(foreign_variable),
         Value::Array(list) => list.iter().find_map(foreign_variable),
-        Value::String(text) => text.match_indices("${").find_map(|(at, _)| {
-            let inner = &text[at..=at + text[at..].find('}')?];
-            let (word, behind) = inner[2..].split_once(':')?;
+        Value::String(text) => text.match_indices('{').find_map(|(brace, _)| {
+            let from = if text[..brace].ends_with('$') { brace - 1 } else { brace };
+            let inner = &text[from..=brace + text[brace..].find('}')?];
+            let (word, behind) = inner.trim_start_matches(['$', '{']).split_once(':')?;
             let is_word = !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_alphabetic());
-            (is_word && !behind.starts_with('-')).then_some(inner)
+            // Without a dollar sign, the text may be JSON or a template of another kind.
+            (is_word && !behind.starts_with('-') && (from < brace || word == "env")).then_some(inner)
         }),
         _ => None,
     }

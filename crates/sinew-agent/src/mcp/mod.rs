@@ -2,7 +2,7 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | [`config`], `expand` | the configuration files, and `${VAR}` in them |
+//! | [`config`], `shapes`, `expand` | the configuration files, also those of other programs, and `${VAR}` in them |
 //! | [`cache`] | the facts that servers reported in earlier processes |
 //! | [`manager`], `server` | the servers and the transitions between their states |
 //! | [`connect`] | the interface of connections |
@@ -33,6 +33,7 @@ mod result;
 mod roots;
 mod search;
 mod server;
+mod shapes;
 mod tokens;
 pub mod tools;
 

@@ -38,7 +38,8 @@ pub(super) fn add(startup: &Startup, name: &str) -> Result<u8, Failure> {
 pub(super) fn remove(startup: &Startup, entries: &Entries, name: &str) -> Result<u8, Failure> {
     let path = holder(startup, entries, "remove", name)?;
     change(&path, |servers| {
-        let found = member(servers, name).ok_or_else(|| format!("{}: no server named {name}", path.display()))?;
+        let found = member(servers, name)
+            .ok_or_else(|| format!("{}: no server named {name} in \"mcpServers\"", path.display()))?;
         found.remove();
         Ok(())
     })?;
@@ -56,7 +57,7 @@ pub(crate) fn set_enabled(startup: &Startup, entries: &Entries, name: &str, on: 
     let command = if on { "enable" } else { "disable" };
     let path = holder(startup, entries, command, name)?;
     change(&path, |servers| {
-        let missing = || format!("{}: no server named {name}", path.display());
+        let missing = || format!("{}: no server named {name} in \"mcpServers\"", path.display());
         let entry = member(servers, name).ok_or_else(missing)?;
         let entry = entry.object_value().ok_or_else(|| format!("{}: {name} is not an object", path.display()))?;
         // Other programs use this key for the same purpose.

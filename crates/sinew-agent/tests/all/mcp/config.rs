@@ -169,8 +169,9 @@ fn entries_set_start_exposure_and_limits() {
     assert!(config.tools.is_read_only("x_get") && !config.tools.is_read_only("x_get2"));
     invalid(Origin::User, json!({"command": "x", "expose": "sometimes"}), "use auto, direct, deferred, off");
     invalid(Origin::User, json!({"command": "x", "timeout": "5s"}), "is not a number of milliseconds");
-    let (_, warnings) = one(Origin::User, json!({"command": "x", "colour": "red", "sandbox": 1}));
-    assert_eq!(warnings, ["user.json: s: colour, sandbox: unknown and ignored"]);
+    let (_, warnings) =
+        one(Origin::User, json!({"command": "x", "colour": "red", "tools": {"includes": ["a"], "exclude": []}}));
+    assert_eq!(warnings, ["user.json: s: colour, tools.includes: unknown and ignored"]);
 }
 
 #[test]
@@ -225,6 +226,7 @@ fn unusable_entries_produce_warnings() {
     for (entry, says) in [
         (json!({"command": "x", "env": {"T": "a ${env:TOKEN} b"}}), "${env:TOKEN} is not expanded; write ${NAME}"),
         (json!({"command": "x", "args": ["$", "${", "${input:key}"]}), "${input:key} is not expanded"),
+        (json!({"command": "x", "env": {"T": "{env:TOKEN}"}}), "{env:TOKEN} is not expanded; write ${NAME}"),
         (json!({"type": "sse", "url": "https://h/sse"}), "the transport \"sse\" is not supported"),
     ] {
         let (standing, warnings) = one(Origin::User, entry);
@@ -234,8 +236,116 @@ fn unusable_entries_produce_warnings() {
     }
     let fine = json!({"command": "x", "args": ["${PLAIN:-a}", "http://h:8/", "{}:", "${1:2}"]});
     assert_eq!(one(Origin::User, fine).1, [""; 0]);
-    let servers = json!({"servers": {"s": {"command": "x"}}}).to_string();
-    let read_as = |trusted| read(&[file(Origin::Project, trusted, &servers)], &variables()).warnings;
-    assert_eq!(read_as(true), ["project.json: \"servers\" is ignored; rename it to \"mcpServers\" to use its servers"]);
-    assert_eq!(read_as(false), [""; 0]);
+}
+
+/// Reads a file and returns its entries as `name status`, and the warnings.
+fn listed(trusted: bool, text: &Value) -> (Vec<String>, Vec<String>) {
+    let entries = read(&[file(Origin::Project, trusted, &text.to_string())], &variables());
+    let list = entries.list.iter().map(|entry| match &entry.standing {
+        EntryStatus::Ready(config) => match &config.transport {
+            Transport::Stdio { command, args, env, .. } => {
+                let env = env.iter().map(|(name, value)| format!(" {name}={value}")).collect::<String>();
+                format!("{}: {command} {}{env}", entry.name, args.join(" "))
+            }
+            Transport::Http { url, .. } => format!("{}: {url}", entry.name),
+        },
+        EntryStatus::Shadowed(_) => format!("{} shadowed", entry.name),
+        EntryStatus::Untrusted => format!("{} untrusted", entry.name),
+        EntryStatus::Disabled => format!("{} disabled", entry.name),
+        EntryStatus::Invalid(reason) => format!("{} {reason}", entry.name),
+    });
+    (list.collect(), entries.warnings)
+}
+
+#[test]
+fn tables_of_other_programs_are_read() {
+    let entry = json!({"command": "x", "args": ["y"]});
+    for (text, expect) in [
+        (json!({"mcpServers": {"s": entry}}), &["s: x y"][..]),
+        // VS Code: `.vscode/mcp.json` and `settings.json`.
+        (json!({"servers": {"s": entry}, "inputs": []}), &["s: x y"]),
+        (json!({"mcp": {"servers": {"s": entry}, "inputs": []}}), &["s: x y"]),
+        // opencode.
+        (
+            json!({"$schema": "https://h", "mcp": {
+                "s": {"type": "local", "command": ["x", "-y", "z"], "environment": {"A": "${PLAIN}"}, "enabled": true},
+                "web": {"type": "remote", "url": "https://h/mcp", "headers": {"B": "c"}},
+                "off": {"enabled": false},
+                "servers": {"type": "local", "command": ["servers"]},
+            }}),
+            &["s: x -y z A=plain", "web: https://h/mcp", "off disabled", "servers: servers "],
+        ),
+        // Zed, in its older and its current form.
+        (
+            json!({"context_servers": {
+                "a": {"source": "custom", "command": "x", "args": ["y"], "env": {"A": "b"}},
+                "b": {"command": {"path": "x", "args": ["y"], "env": {"A": "b"}}},
+            }}),
+            &["a: x y A=b", "b: x y A=b"],
+        ),
+        // Gemini CLI and Windsurf.
+        (json!({"mcpServers": {"a": {"httpUrl": "https://h/a"}}}), &["a: https://h/a"]),
+        (json!({"mcpServers": {"a": {"serverUrl": "https://h/a"}}}), &["a: https://h/a"]),
+        (json!({"servers": [{"name": "s", "command": "x"}]}), &["s: x "]),
+        // Several tables are merged.
+        (
+            json!({"context_servers": {"d": entry}, "mcp": {"c": entry}, "servers": {"b": entry}, "mcpServers": {"a": entry}}),
+            &["a: x y", "b: x y", "c: x y", "d: x y"],
+        ),
+    ] {
+        assert_eq!(listed(true, &text), (expect.iter().map(ToString::to_string).collect(), Vec::new()), "{text}");
+        let (names, warnings) = listed(false, &text);
+        assert_eq!((names.len(), warnings.len()), (expect.len(), 0), "{text}");
+        assert!(names.iter().all(|name| name.ends_with(" untrusted")), "{names:?}");
+    }
+}
+
+#[test]
+fn keys_that_are_not_understood_are_named() {
+    let entry = json!({"command": "x"});
+    let known = "use \"mcpServers\", \"servers\", \"mcp\" or \"context_servers\"";
+    for (text, entries, says) in [
+        (
+            json!({"amp.mcpServers": {"s": entry}}),
+            0,
+            format!("\"amp.mcpServers\" looks like servers, but is ignored; {known}"),
+        ),
+        (
+            json!({"mcp_servers": {"s": {"url": "https://h"}}}),
+            0,
+            format!("\"mcp_servers\" looks like servers, but is ignored; {known}"),
+        ),
+        (
+            json!({"MCPServers": {}, "mcpServers": {"s": entry}}),
+            1,
+            format!("\"MCPServers\" looks like servers, but is ignored; {known}"),
+        ),
+        (json!({"s": entry}), 0, format!("\"s\" looks like a server, but is ignored; {known}")),
+        (json!({"servers": 7}), 0, "\"servers\" is not an object".into()),
+        (json!({"context_servers": [], "mcpServers": {"s": entry}}), 1, "\"context_servers\" is not an object".into()),
+        (json!({"mcp": "x"}), 0, "\"mcp\" is not an object".into()),
+        (json!({"mcp": {"servers": 7}}), 0, "\"mcp.servers\" is not an object".into()),
+        (
+            json!({"mcp": {"s": entry, "t": 7}}),
+            2,
+            "MCP server \"t\" of project.json: Invalid server config: not an object".into(),
+        ),
+        (
+            json!({"mcpServers": {"s": entry}, "servers": {"s": {"command": "y"}}}),
+            2,
+            "\"servers\" also has \"s\", which is ignored: the one of \"mcpServers\" is used".into(),
+        ),
+    ] {
+        let (list, warnings) = listed(true, &text);
+        assert_eq!((list.len(), warnings.len()), (entries, 1), "{text}: {list:?} {warnings:?}");
+        assert!(warnings[0].contains(&says), "{text}: {warnings:?}");
+        assert!(warnings[0].contains("project.json"), "{text}: {warnings:?}");
+        assert_eq!(listed(false, &text).1, [""; 0], "{text}");
+    }
+    for fine in [
+        json!({}),
+        json!({"$schema": "x", "inputs": [{"id": "a", "command": "b"}], "theme": {"command": 5}, "editor": {"a": {"b": 1}}}),
+    ] {
+        assert_eq!(listed(true, &fine), (Vec::new(), Vec::new()), "{fine}");
+    }
 }
