@@ -57,8 +57,11 @@ impl AgentSession {
     }
 
     async fn emit_status(&self, status: Status) {
-        let Status { server, state, era, tools, error } = status;
+        let Status { server, state, era, tools, error, warning } = status;
         self.emit(Event::McpStatus { server, state: state.into(), era, tools, error }).await;
+        if let Some(message) = warning {
+            self.emit(Event::Warning { message }).await;
+        }
     }
 
     /// Forwards the notices of `host` to subscribers and the model. Poll it while prompts run; it never completes. The

@@ -63,6 +63,8 @@ pub struct Status {
     pub tools: Option<usize>,
     /// The error, if the server failed.
     pub error: Option<String>,
+    /// A sentence that the user sees once: the first failed start, or tools that cannot be used.
+    pub warning: Option<String>,
 }
 
 /// The servers. Dropping it stops all of them.
@@ -264,7 +266,7 @@ impl Manager {
     /// Reports to subscribers why a login failed.
     pub fn refuse_login(&self, name: &str, reason: &str) {
         let (server, error) = (name.to_string(), Some(reason.to_string()));
-        self.shared.tell(Status { server, state: "needs_auth", era: None, tools: None, error });
+        self.shared.tell(Status { server, state: "needs_auth", era: None, tools: None, error, warning: None });
     }
 
     /// Removes the login at a server.

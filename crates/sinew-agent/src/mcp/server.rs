@@ -252,7 +252,7 @@ impl Server {
                 });
             }
             Err(McpError::NeedsAuth(_)) => {
-                self.tell_of(shared, &Phase::NeedsAuth);
+                self.tell_of(shared, &Phase::NeedsAuth, None);
                 self.state.send_modify(|state| state.phase = Phase::NeedsAuth);
             }
             other => {
@@ -281,12 +281,12 @@ impl Server {
     }
 
     fn tell(&self, shared: &Shared) {
-        self.tell_of(shared, &self.phase());
+        self.tell_of(shared, &self.phase(), None);
     }
 
-    fn tell_of(&self, shared: &Shared, phase: &Phase) {
+    fn tell_of(&self, shared: &Shared, phase: &Phase, warning: Option<String>) {
         let ServerState { state, version, tools, error, .. } = self.summary_of(phase);
-        shared.tell(Status { server: self.config.name.clone(), state, era: version, tools, error });
+        shared.tell(Status { server: self.config.name.clone(), state, era: version, tools, error, warning });
     }
 
     pub(super) fn summary(&self) -> ServerState {
@@ -390,8 +390,10 @@ async fn start(server: Weak<Server>, shared: Weak<Shared>) {
     drop(permit);
     let now = Instant::now();
     let connection = outcome.as_ref().ok().map(|(connection, _)| Arc::clone(connection));
-    if let Ok((_, known)) = &outcome {
+    let mut warning = None;
+    if let Ok((_, Lists { known, faults })) = &outcome {
         server.learn(&shared, known.clone());
+        warning = (!faults.is_empty()).then(|| start_text(&server.config, &faults.join("; ")));
     }
     let mut failures = if outcome.is_ok() { 0 } else { server.state.borrow().failures };
     let phase = match outcome {
@@ -399,13 +401,19 @@ async fn start(server: Weak<Server>, shared: Weak<Shared>) {
         Err(McpError::NeedsAuth(_)) => Phase::NeedsAuth,
         Err(error) => {
             failures += 1;
-            let reason = start_text(&server.config.name, &error);
+            let reason = start_text(&server.config, &error.to_string());
             let timed_out = reason.contains("did not start within") || reason.contains("did not answer within");
-            if failures >= TRIES || timed_out { Phase::Failed(reason) } else { Phase::Restarting(reason) }
+            if failures >= TRIES || timed_out {
+                Phase::Failed(reason)
+            } else {
+                // The server may never be needed again in this run, so the user hears of the first failure.
+                warning = (failures == 1).then(|| reason.clone());
+                Phase::Restarting(reason)
+            }
         }
     };
     // Reported before the waiting callers continue, so that a run that ends next has reported it.
-    server.tell_of(&shared, &phase);
+    server.tell_of(&shared, &phase, warning);
     server.state.send_modify(|state| *state = State { phase, failures, last_try: Some(now) });
     if let Some(connection) = connection {
         tokio::spawn(follow(Arc::downgrade(&server), Arc::downgrade(&shared), connection.changes()));
@@ -440,20 +448,28 @@ async fn connect(
     server: &Arc<Server>,
     shared: &Arc<Shared>,
     era: Option<sinew_mcp::era::Era>,
-) -> Result<(Arc<dyn Connection>, KnownServer), McpError> {
+) -> Result<(Arc<dyn Connection>, Lists), McpError> {
     let (begun, limit) = (Instant::now(), server.config.start_limit);
     let connecting = shared.connector.connect(Arc::clone(&server.config), era, Arc::clone(&server.host));
     let connection = connecting.await?;
     // A server that connects but never lists its tools counts as a failed start.
     let listed = tokio::time::timeout(limit.saturating_sub(begun.elapsed()), list(server, &*connection)).await;
     match listed {
-        Ok(known) => Ok((connection, known?)),
+        Ok(lists) => Ok((connection, lists?)),
         Err(_) => Err(McpError::Start(format!("the server did not start within {} s.", limit.as_secs_f64()))),
     }
 }
 
+/// What a server offers.
+struct Lists {
+    known: KnownServer,
+    /// The tools that cannot be used, as sentences.
+    faults: Vec<String>,
+}
+
 /// Lists the tools, resources and prompts that a server offers now.
-async fn list(server: &Server, connection: &dyn Connection) -> Result<KnownServer, McpError> {
+async fn list(server: &Server, connection: &dyn Connection) -> Result<Lists, McpError> {
+    let mut faults = Vec::new();
     let facts = connection.facts();
     let mut known = KnownServer {
         era: facts.era_certain.then_some(facts.era),
@@ -463,7 +479,7 @@ async fn list(server: &Server, connection: &dyn Connection) -> Result<KnownServe
     if facts.has_tools {
         let listing = connection.list_tools().await?;
         listing.notes.iter().for_each(|note| server.host.log(note));
-        known.tools = listing.items;
+        (known.tools, faults) = (listing.items, listing.notes);
     }
     if facts.has_prompts {
         // A server without a valid list of prompts can still have tools.
@@ -478,7 +494,7 @@ async fn list(server: &Server, connection: &dyn Connection) -> Result<KnownServe
             Err(error) => server.host.log(&format!("failed to list its resources: {error}")),
         }
     }
-    Ok(known)
+    Ok(Lists { known, faults })
 }
 
 /// Reads the lists of a server again whenever it reports a change.
@@ -493,7 +509,7 @@ async fn follow(server: Weak<Server>, shared: Weak<Shared>, mut changes: watch::
         let (Some(server), Some(shared)) = (server.upgrade(), shared.upgrade()) else { return };
         let Phase::Connected(connection) = server.phase() else { return };
         match list(&server, &*connection).await {
-            Ok(known) => {
+            Ok(Lists { known, .. }) => {
                 server.learn(&shared, known);
                 server.tell(&shared);
             }
@@ -503,12 +519,24 @@ async fn follow(server: Weak<Server>, shared: Weak<Shared>, mut changes: watch::
     }
 }
 
-/// Returns why a start failed, with the name of the server.
-fn start_text(name: &str, error: &McpError) -> String {
-    let text = error.to_string();
-    let text = text.strip_prefix("MCP error: ").unwrap_or(&text);
+/// Returns why a start failed, with the name of the server and its program or address.
+fn start_text(config: &ServerConfig, error: &str) -> String {
+    let (name, target) = (&config.name, target(&config.transport));
+    let text = error.strip_prefix("MCP error: ").unwrap_or(error);
     match text.strip_prefix("the server ") {
-        Some(rest) => format!("MCP server \"{name}\" {rest}"),
-        None => format!("MCP server \"{name}\": {text}"),
+        Some(rest) => format!("MCP server \"{name}\" ({target}) {rest}"),
+        None => format!("MCP server \"{name}\" ({target}): {text}"),
+    }
+}
+
+/// Returns the program or the address of a server. Arguments, credentials and queries may contain secrets, so they are
+/// left out.
+fn target(transport: &Transport) -> String {
+    match transport {
+        Transport::Stdio { command, .. } => command.clone(),
+        Transport::Http { url, .. } => {
+            let Ok(parsed) = url.parse::<url::Url>() else { return "invalid URL".into() };
+            format!("{}{}", parsed.origin().ascii_serialization(), parsed.path())
+        }
     }
 }

@@ -58,7 +58,7 @@ async fn dead_servers_restart_at_most_once_a_second_and_then_fail() {
     let all = manager(&world, Cache::in_memory(), &entries(&["dead"]));
     for round in 1..=7 {
         let error = all.connect("dead").await.err().unwrap();
-        assert_eq!(error, "MCP server \"dead\": failed to start \"x\": No such file");
+        assert_eq!(error, "MCP server \"dead\" (x): failed to start \"x\": No such file");
         let expect = if round < 5 { "restarting" } else { "failed" };
         assert_eq!(all.state("dead").unwrap().state, expect, "{round}");
     }
@@ -109,7 +109,7 @@ async fn a_start_that_times_out_fails_with_a_reason() {
     let all = manager(&world, Cache::in_memory(), &entries(&["slow"]));
     let begun = tokio::time::Instant::now();
     let error = all.connect("slow").await.err().unwrap();
-    assert_eq!(error, "MCP server \"slow\" did not start within 60 s.");
+    assert_eq!(error, "MCP server \"slow\" (x) did not start within 60 s.");
     assert_eq!(begun.elapsed(), Duration::from_secs(60));
     assert_eq!(all.state("slow").unwrap().state, "failed");
 }
@@ -316,7 +316,7 @@ async fn listing_tools_counts_toward_the_startup_timeout() {
     let all = manager(&world, Cache::in_memory(), &config);
     let begun = tokio::time::Instant::now();
     let error = all.start_required().await.unwrap_err();
-    assert_eq!((error.as_str(), begun.elapsed().as_secs()), ("MCP server \"mute\" did not start within 5 s.", 5));
+    assert_eq!((error.as_str(), begun.elapsed().as_secs()), ("MCP server \"mute\" (x) did not start within 5 s.", 5));
     assert_eq!(all.state("mute").unwrap().state, "failed");
 }
 
@@ -335,4 +335,33 @@ async fn pending_searches_do_not_start_removed_servers() {
     let (found, ()) = tokio::join!(run_front(&session, "tool_search", json!({"query": "t"})), leaving);
     assert!(found.0.starts_with("No tools match."), "{}", found.0);
     assert_eq!(world.starts(), 1);
+}
+
+/// The user hears of a server that cannot be used, with its program or address, and once.
+#[tokio::test(start_paused = true)]
+async fn servers_that_cannot_be_used_cause_one_warning() {
+    let fails = || Behaviour { start: StartAs::Fails, ..Behaviour::with(&[]) };
+    let odd = Behaviour { notes: vec!["2 items are left out".into()], ..Behaviour::with(&["t"]) };
+    let web = json!({"url": "https://me:secret@h:8443/mcp?key=secret"});
+    let program = json!({"command": "npx", "args": ["-y", "--token=secret"]});
+    let failure = "failed to start \"x\": No such file";
+    for (entry, behaviour, warnings) in [
+        (&program, fails(), vec![format!("MCP server \"s\" (npx): {failure}")]),
+        (&web, fails(), vec![format!("MCP server \"s\" (https://h:8443/mcp): {failure}")]),
+        (&program, odd, vec!["MCP server \"s\" (npx): 2 items are left out".into()]),
+        (&program, Behaviour::with(&["t"]), vec![]),
+    ] {
+        let world = World::new(&[("s", behaviour)]);
+        let all = manager(&world, Cache::in_memory(), &json!({"s": entry}));
+        let mut statuses = all.subscribe();
+        // The result of a start is the same for each caller.
+        for _ in 0..3 {
+            let _ = all.connect("s").await;
+        }
+        let mut seen = Vec::new();
+        while let Ok(status) = statuses.try_recv() {
+            seen.extend(status.warning);
+        }
+        assert_eq!(seen, warnings, "{entry}");
+    }
 }

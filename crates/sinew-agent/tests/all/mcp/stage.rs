@@ -38,6 +38,8 @@ pub(crate) struct Behaviour {
     pub(crate) instructions: Option<String>,
     pub(crate) start: StartAs,
     pub(crate) answer: AnswerAs,
+    /// The faults of its list of tools.
+    pub(crate) notes: Vec<String>,
     /// Replaces the default result, which is the name of the tool.
     pub(crate) result: Option<ToolResult>,
 }
@@ -64,7 +66,8 @@ pub(crate) enum AnswerAs {
 impl Behaviour {
     pub(crate) fn with(tools: &[&str]) -> Behaviour {
         let tools = tools.iter().map(|name| tool(name, &format!("Does {name}."))).collect();
-        Behaviour { tools, instructions: None, start: StartAs::Up, answer: AnswerAs::Name, result: None }
+        let (start, answer) = (StartAs::Up, AnswerAs::Name);
+        Behaviour { tools, instructions: None, start, answer, notes: Vec::new(), result: None }
     }
 }
 
@@ -178,12 +181,12 @@ impl Connection for Fake {
     }
 
     fn list_tools(&self) -> Boxed<'_, Result<Listing, McpError>> {
-        let Behaviour { tools, start, .. } = self.world.of(&self.name);
+        let Behaviour { tools, start, notes, .. } = self.world.of(&self.name);
         Box::pin(async move {
             if start == StartAs::Greets {
                 std::future::pending::<()>().await;
             }
-            Ok(Listing { items: definitions(&tools), notes: Vec::new() })
+            Ok(Listing { items: definitions(&tools), notes })
         })
     }
 
