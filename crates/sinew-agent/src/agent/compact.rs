@@ -90,8 +90,18 @@ impl AgentSession {
     }
 }
 
+const NOTHING: &str = "Nothing to compact";
+
 fn nothing() -> Error {
-    Error::new(ErrorCode::InvalidState, "Nothing to compact")
+    Error::new(ErrorCode::InvalidState, NOTHING)
+}
+
+/// Returns why a compaction that the user did not ask for failed.
+pub(super) fn reason_text(error: &Error) -> String {
+    match error.message() {
+        NOTHING => "there is too little history to summarize".into(),
+        _ => error.to_string(),
+    }
 }
 
 /// Compacts the context, emits the events, and writes the new context to `seen`.
@@ -119,7 +129,7 @@ pub(super) async fn compact(
     });
     let failure = result.as_ref().err().filter(|_| !aborted).map(|error| match reason {
         Reason::Manual => error.to_string(),
-        _ => format!("Auto-compaction failed: {error}"),
+        _ => format!("Auto-compaction failed: {}", reason_text(error)),
     });
     agent
         .emit(Event::AutoCompactionEnd {
@@ -346,7 +356,7 @@ async fn summarise(
         Some(ask(agent, current, old, previous, instructions, purpose, cancel).await?)
     };
     if found.turn.is_none() {
-        return history.ok_or_else(|| Error::new(ErrorCode::InvalidState, "Nothing to compact"));
+        return history.ok_or_else(nothing);
     }
     let prefix = ask(agent, current, &messages[turn..found.kept], None, instructions, purpose, cancel).await?;
     Ok(joined(history.as_deref(), &prefix))

@@ -40,6 +40,7 @@ mod models;
 mod navigate;
 mod once_flag;
 mod outside_work;
+mod oversize;
 mod prompt;
 mod recorded_turn;
 mod retry;

@@ -16,6 +16,7 @@ use super::compact::{self, Reason};
 use super::lifecycle::{IllegalMove, Move};
 use super::meter::{Amount, Budget};
 use super::outside_work::answers_note;
+use super::oversize::oversize_text;
 use super::recorded_turn::RecordedTurn;
 use super::retry::{RetryDecision, decide};
 use super::session::AgentSession;
@@ -383,19 +384,22 @@ impl RunLoop<'_> {
             } else {
                 "compaction is off"
             };
-            let message = format!("Context overflow recovery failed: {why}. {}", error.message);
-            return NextStep::Stop(Stop::Failed(Box::new(ErrorInfo { message, ..error })));
+            return self.overflow_failed(seen, why, error);
         };
         self.overflows += 1;
         self.take_back(seen).await;
         match compact::compact(agent, seen, reason, None, self.cancel).await {
             Ok(_) => NextStep::Run(Vec::new()),
             Err(_) if self.cancel.is_cancelled() => NextStep::Stop(Stop::Aborted),
-            Err(cause) => {
-                let message = format!("Context overflow recovery failed: {cause}. {}", error.message);
-                NextStep::Stop(Stop::Failed(Box::new(ErrorInfo { message, ..error })))
-            }
+            Err(cause) => self.overflow_failed(seen, &compact::reason_text(&cause), error),
         }
+    }
+
+    /// Stops with the reason `why` and the part of the request that is too large.
+    fn overflow_failed(&self, seen: &[AgentMessage], why: &str, error: ErrorInfo) -> NextStep {
+        let size = oversize_text(self.agent, seen);
+        let message = format!("Context overflow recovery failed: {why}. {size} {}", error.message);
+        NextStep::Stop(Stop::Failed(Box::new(ErrorInfo { message, ..error })))
     }
 
     async fn succeeded(&mut self, seen: &mut Vec<AgentMessage>, ended: &RunResult) -> NextStep {

@@ -118,12 +118,29 @@ fn the_last_line_reports_how_the_run_ended() {
         (thought, "2", 1, "Error: the model's answer was empty twice in a row"),
         (text(""), "2", 1, "Error: the model's answer was empty twice in a row"),
         (refused, "2", 1, "Error: scripted: no such field (HTTP 400)"),
-        (too_much, "2", 1, "Error: Context overflow recovery failed: Nothing to compact. "),
+        (too_much, "2", 1, "Error: Context overflow recovery failed: there is too little history to summarize. "),
     ] {
         let stage = Stage::scripted(&[script.clone(), script]);
         let ran = stage.play(&["-p", "--max-turns", turns, "go"]);
         assert_eq!(ran.code, Some(code), "{}", ran.stderr);
         assert!(ran.stderr.lines().last().unwrap_or_default().starts_with(last), "{last}: {}", ran.stderr);
+    }
+}
+
+#[test]
+fn an_overflow_names_the_part_that_is_too_large() {
+    let faults = vec![json!({"type": "fault", "kind": "overflow"}); 2];
+    let long = "many words\n".repeat(20_000);
+    for (args, stdin, expect) in [
+        (&["@a.txt", "@b.txt", "explain"][..], "", "The largest part is the attached file b.txt, about "),
+        (&["explain"], long.as_str(), "The largest part is your message, about "),
+    ] {
+        let stage = Stage::scripted(&faults);
+        stage.write("project/a.txt", "short");
+        stage.write("project/b.txt", &"many words in a line of a file that is long\n".repeat(1_100));
+        let ran = stage.piped(&[&["-p"], args].concat(), stdin);
+        assert_eq!(ran.code, Some(1), "{}", ran.stderr);
+        assert!(ran.stderr.contains(expect), "{expect}: {}", ran.stderr);
     }
 }
 
