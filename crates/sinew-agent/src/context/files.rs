@@ -167,23 +167,24 @@ impl<'a> Reader<'a> {
             Ok(None) => return self.unread(path, "it is a binary file"),
             Err(error) => return self.unread(path, &error.to_string()),
         };
-        if self.found.files.iter().any(|file| is_same_text(&file.text, &text)) {
-            return;
-        }
-        if self.left == 0 {
-            return self.found.warnings.push(format!("{} is skipped: the context files exceed 256 KB", path.display()));
-        }
         let imported = imports(&text);
-        if text.len() > self.left {
-            text.truncate(text.floor_char_boundary(self.left));
-            cut = true;
+        // A copy in another folder imports the files of that folder.
+        if !self.found.files.iter().any(|file| is_same_text(&file.text, &text)) {
+            if self.left == 0 {
+                let warning = format!("{} is skipped: the context files exceed 256 KB", path.display());
+                return self.found.warnings.push(warning);
+            }
+            if text.len() > self.left {
+                text.truncate(text.floor_char_boundary(self.left));
+                cut = true;
+            }
+            if cut {
+                let size = text.len();
+                self.found.warnings.push(format!("{} is truncated to its first {size} bytes", path.display()));
+            }
+            self.left -= text.len().min(self.left);
+            self.found.files.push(ContextFile { path: path.to_path_buf(), text });
         }
-        if cut {
-            let size = text.len();
-            self.found.warnings.push(format!("{} is truncated to its first {size} bytes", path.display()));
-        }
-        self.left -= text.len().min(self.left);
-        self.found.files.push(ContextFile { path: path.to_path_buf(), text });
         for name in imported {
             let folder = path.parent().unwrap_or(path);
             let target = match (name.strip_prefix("~/"), self.home) {
@@ -213,7 +214,7 @@ fn is_hidden(folder: &Path, above: &Path) -> bool {
     below.components().any(|part| matches!(part, Component::Normal(name) if name.as_encoded_bytes().starts_with(b".")))
 }
 
-/// Returns whether a path is to be skipped without a warning, because it does not exist or is a word that is no path.
+/// Returns true if a path is skipped without a warning, because it does not exist or may be a word of the text.
 ///
 /// # Errors
 /// Returns the reason if the path exists and is not a readable kind of file.

@@ -201,6 +201,17 @@ fn copies_with_other_line_ends_are_one_text() {
 }
 
 #[test]
+fn a_copy_imports_the_files_of_its_own_folder() {
+    let dir = tempfile::Builder::new().prefix("context").tempdir().unwrap();
+    let root = dir.path();
+    for (name, text) in [("p", "outer"), ("p/q", "inner"), ("p/q/r", "inner")] {
+        put(root, &format!("{name}/AGENTS.md"), "@more.md");
+        put(root, &format!("{name}/more.md"), text);
+    }
+    assert_eq!(texts(root, "p/q/r"), ["@more.md", "outer", "inner"]);
+}
+
+#[test]
 fn imports_in_code_and_comments_are_ignored() {
     for (text, expect) in [
         ("@a (@b) x@c @d.", &["a", "d"][..]),
