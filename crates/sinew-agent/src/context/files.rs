@@ -1,6 +1,6 @@
 //! Reads `AGENTS.md` and `CLAUDE.md` from the user's folder and from every folder above the session's.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::fs;
 use std::io::Read;
 use std::path::{Component, Path, PathBuf};
@@ -104,8 +104,8 @@ struct Reader<'a> {
     home: Option<&'a Path>,
     trusted: bool,
     found: ContextFiles,
-    /// The canonical paths of the files that were read.
-    known: HashSet<PathBuf>,
+    /// The canonical paths of the files that were read, with the smallest depth of their imports.
+    known: HashMap<PathBuf, usize>,
     /// Imports below the depth limit, with their canonical paths.
     too_deep: Vec<(PathBuf, PathBuf)>,
     /// The number of bytes that may still be used.
@@ -114,14 +114,14 @@ struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     fn new(cwd: &'a Path, home: Option<&'a Path>, trusted: bool) -> Reader<'a> {
-        let (found, known) = (ContextFiles::default(), HashSet::new());
+        let (found, known) = (ContextFiles::default(), HashMap::new());
         Reader { cwd, home, trusted, found, known, too_deep: Vec::new(), left: ALL }
     }
 
     fn finish(mut self) -> ContextFiles {
         for (path, real) in std::mem::take(&mut self.too_deep) {
             // Another path of imports may have led to the file.
-            if self.known.insert(real) {
+            if self.known.insert(real, IMPORTS).is_none() {
                 self.unread(&path, &format!("imports are followed at most {IMPORTS} levels deep"));
             }
         }
@@ -159,9 +159,12 @@ impl<'a> Reader<'a> {
         if project.is_some() && links::is_planted(self.cwd, path) {
             return self.unread(path, "it belongs to another user, in a folder that everyone can write to");
         }
-        if !self.known.insert(real) {
+        // A file that was imported at a greater depth may lead to files that were too deep then.
+        let before = self.known.get(&real).copied();
+        if before.is_some_and(|before| before <= depth) {
             return;
         }
+        self.known.insert(real, depth);
         let (mut text, mut cut) = match start_of(path, FILE) {
             Ok(Some(read)) => read,
             Ok(None) => return self.unread(path, "it is a binary file"),
@@ -169,7 +172,7 @@ impl<'a> Reader<'a> {
         };
         let imported = imports(&text);
         // A copy in another folder imports the files of that folder.
-        if !self.found.files.iter().any(|file| is_same_text(&file.text, &text)) {
+        if before.is_none() && !self.found.files.iter().any(|file| is_same_text(&file.text, &text)) {
             if self.left == 0 {
                 let warning = format!("{} is skipped: the context files exceed 256 KB", path.display());
                 return self.found.warnings.push(warning);

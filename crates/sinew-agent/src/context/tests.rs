@@ -346,6 +346,7 @@ fn imports_below_the_depth_limit_are_reported_once() {
         ("@0.md @0.md", 6, Some("5.md")),
         // The file is too deep on one path, but not on the other.
         ("@0.md @5.md", 10, None),
+        ("@4.md @0.md", 10, None),
     ] {
         let dir = tempfile::Builder::new().prefix("context").tempdir().unwrap();
         let root = dir.path();
