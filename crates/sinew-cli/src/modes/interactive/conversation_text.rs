@@ -1,8 +1,10 @@
 //! Formats the whole conversation as lines, with all output: for the viewer and for `/dump`.
 
 use serde_json::Value;
+use sinew_agent::mcp::semantics_of;
 use sinew_llm::message::{AgentMessage, Block};
-use sinew_tui::{AnsiReader, Attrs, Line, Passage, Style};
+use sinew_tools::semantics::{OutputView, diff_of};
+use sinew_tui::{AnsiReader, Attrs, Color, Line, Passage, Style};
 
 use super::blocks::{BOLD, DIM};
 use super::transcript::{ending, text_of};
@@ -101,7 +103,13 @@ impl ConversationText {
                             self.text_block(&thought.thinking, DIM.with(Attrs::ITALIC));
                         }
                         Block::ToolCall(call) => {
-                            self.call("●", &format!("{} {}", call.name, arguments(&call.arguments)))
+                            self.call("●", &format!("{} {}", call.name, arguments(&call.name, &call.arguments)));
+                            // The result of a call that writes a whole file does not contain the text.
+                            if let Some(content) = call.arguments.get("content").and_then(Value::as_str)
+                                && shows_diff(&call.name)
+                            {
+                                self.output(content);
+                            }
                         }
                         _ => {}
                     }
@@ -110,7 +118,10 @@ impl ConversationText {
                     self.text_block(&text, Style::PLAIN);
                 }
             }
-            AgentMessage::ToolResult(result) => self.output(&text_of(&result.content)),
+            AgentMessage::ToolResult(result) => match diff_of(result.details.as_ref()).filter(|_| !result.is_error) {
+                Some(diff) => self.lines.extend(diff.lines().map(diff_line)),
+                None => self.output(&text_of(&result.content)),
+            },
             AgentMessage::BashExecution(run) => {
                 self.call("!", &run.command);
                 self.output(&run.output);
@@ -160,21 +171,37 @@ impl ConversationText {
     }
 }
 
-/// Formats the arguments of a call: only the command, or all of them.
-fn arguments(arguments: &Value) -> String {
+/// Returns true if the changes of a tool are shown as a diff.
+fn shows_diff(tool: &str) -> bool {
+    semantics_of(tool).presentation.output == OutputView::Diff
+}
+
+/// Formats the arguments of a call: only the command, only the file if its changes are shown below, or all of them.
+fn arguments(tool: &str, arguments: &Value) -> String {
+    let command = || arguments.get("command").and_then(Value::as_str).map(str::to_string);
+    let file = || shows_diff(tool).then(|| (semantics_of(tool).title)(arguments)).flatten();
     match arguments.as_object() {
         Some(fields) if fields.is_empty() => String::new(),
-        Some(fields) => match fields.get("command").and_then(Value::as_str) {
-            Some(command) => command.to_string(),
-            None => arguments.to_string(),
-        },
-        None => arguments.to_string(),
+        _ => command().or_else(file).unwrap_or_else(|| arguments.to_string()),
     }
+}
+
+/// Formats a line of a unified diff.
+fn diff_line(line: &str) -> Line {
+    let style = match line.as_bytes().first() {
+        _ if line.starts_with("+++ ") || line.starts_with("--- ") => DIM,
+        Some(b'+') => Style::fg(Color::Named(2)),
+        Some(b'-') => Style::fg(Color::Named(1)),
+        Some(b'@') => DIM,
+        _ => Style::PLAIN,
+    };
+    Line::styled(&format!("  {line}"), style)
 }
 
 #[cfg(test)]
 mod tests {
-    use sinew_llm::message::BashExecution;
+    use serde_json::json;
+    use sinew_llm::message::{AssistantMessage, BashExecution, ToolCall, ToolResultMessage};
 
     use super::*;
 
@@ -187,5 +214,40 @@ mod tests {
         let text = shown.text();
         assert!(text.starts_with("! seq 100\n  line 1\n") && text.ends_with("  line 100\n"), "{text}");
         assert!(!text.contains(['\u{1b}', '\u{7}']), "{text:?}");
+    }
+
+    #[test]
+    fn edits_are_shown_as_diffs() {
+        let call = |name: &str, arguments: Value| {
+            let call = ToolCall { id: "1".into(), name: name.into(), arguments, ..ToolCall::default() };
+            AgentMessage::from(AssistantMessage { content: vec![Block::ToolCall(call)], ..AssistantMessage::default() })
+        };
+        let result = |is_error: bool, details: Option<Value>| {
+            AgentMessage::ToolResult(std::sync::Arc::new(ToolResultMessage {
+                content: vec![Block::text("the result")],
+                is_error,
+                details,
+                ..ToolResultMessage::default()
+            }))
+        };
+        let edit = json!({"path": "a.rs", "edits": [{"oldText": "a", "newText": "b"}]});
+        let diff = json!({"diff": "--- a.rs\n+++ a.rs\n@@ -1 +1 @@\n-a\n+b\n"});
+        for (messages, expect) in [
+            (
+                [call("edit", edit.clone()), result(false, Some(diff.clone()))],
+                "● edit a.rs\n  --- a.rs\n  +++ a.rs\n  @@ -1 +1 @@\n  -a\n  +b\n",
+            ),
+            ([call("edit", edit), result(true, Some(diff))], "● edit a.rs\n  the result\n"),
+            (
+                [call("write", json!({"path": "a", "content": "x\ny\n"})), result(false, None)],
+                "● write a\n  x\n  y\n  the result\n",
+            ),
+            (
+                [call("grep", json!({"pattern": "x", "path": "a"})), result(false, None)],
+                "● grep {\"pattern\":\"x\",\"path\":\"a\"}\n  the result\n",
+            ),
+        ] {
+            assert_eq!(ConversationText::of(&messages).text(), expect);
+        }
     }
 }

@@ -66,6 +66,7 @@ mod reads;
 mod record;
 mod replay;
 mod report;
+mod retry;
 mod session_passages;
 mod stash;
 mod status;

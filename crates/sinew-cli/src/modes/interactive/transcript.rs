@@ -16,6 +16,7 @@ use super::keys::RowKeys;
 use super::pictures::{Drawing, PictureBlock, caption};
 use super::reads::ReadBlock;
 use super::replay::{Replay, show_messages};
+use super::retry::{FailedAttempt, RetryBlock};
 
 /// Which parts are shown, and which are folded.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
@@ -45,6 +46,10 @@ pub(super) struct Transcript {
     follows_tool: bool,
     /// The blocks of images that must be prepared for the terminal.
     pictures: Vec<BlockId>,
+    /// The row about repeated requests.
+    retry: Option<BlockId>,
+    /// The error of the last answer, until it is known whether a retry follows, whose row names it.
+    failure: Option<String>,
 }
 
 /// A part of an answer, and its block.
@@ -142,6 +147,9 @@ impl Transcript {
 
     /// Updates the running time of commands, in steps of `step` seconds.
     pub(super) fn show_time(&self, screen: &mut Screen, now: Instant, step: u64) {
+        if let Some(block) = self.retry.and_then(|block| screen.block::<RetryBlock>(block)) {
+            block.show_time(now, step);
+        }
         for (block, begun) in self.tools.values().chain(&self.commands) {
             if let Some(block) = screen.block::<ToolBlock>(*block) {
                 let seconds = now.saturating_duration_since(*begun).as_secs();
@@ -153,6 +161,13 @@ impl Transcript {
     /// Shows an event.
     pub(super) fn show(&mut self, screen: &mut Screen, event: &Event) {
         match event {
+            Event::AutoRetryStart { attempt, max_attempts, delay_ms, error_message } => {
+                self.failure = None;
+                let delay = Duration::from_millis(*delay_ms);
+                let failed = FailedAttempt { error: error_message, attempt: *attempt, of: *max_attempts, delay };
+                self.show_retry(screen, &failed);
+            }
+            Event::AutoRetryEnd { .. } => self.end_retry(screen),
             Event::MessageStart { message: AgentMessage::Assistant(_) } => {
                 self.parts.clear();
                 self.activity = "waiting";
@@ -168,6 +183,7 @@ impl Transcript {
             Event::MessageUpdate { step, .. } => self.grow(screen, &step.event),
             Event::MessageEnd { message: AgentMessage::Assistant(message) } => self.end_answer(screen, message),
             Event::ToolExecutionStart { tool_call_id, tool_name, args, .. } => {
+                self.end_retry(screen);
                 // The calls of one answer are shown without blank rows between them.
                 let is_close = std::mem::replace(&mut self.follows_tool, true);
                 let block = begin_tool(screen, (tool_call_id, tool_name, args), is_close, self.looks);
@@ -187,14 +203,42 @@ impl Transcript {
                 self.pictures.extend(show_result_pictures(screen, content, self.looks));
             }
             Event::AgentEnd { .. } => {
+                self.end_retry(screen);
                 self.end_open(screen);
                 end_reads(screen);
             }
             other => {
+                // The notice names the reason.
+                if matches!(other, Event::ModelFallback { .. }) {
+                    self.failure = None;
+                }
                 if let Some((text, style)) = notice(other, self.looks.keys) {
                     line(screen, &text, style);
                 }
             }
+        }
+    }
+
+    /// Shows a retry in the row of the previous one, if nothing was shown after it.
+    fn show_retry(&mut self, screen: &mut Screen, failed: &FailedAttempt<'_>) {
+        let now = Instant::now();
+        let row = self.retry.filter(|row| screen.last_block() == Some(*row));
+        match row.and_then(|row| screen.block::<RetryBlock>(row)) {
+            Some(block) => block.fail(failed, now),
+            None => {
+                self.end_retry(screen);
+                self.retry = Some(screen.push(RetryBlock::new(failed, self.looks.keys, now)));
+            }
+        }
+    }
+
+    /// Completes the row about retries, and shows the error of the last answer if none follows.
+    fn end_retry(&mut self, screen: &mut Screen) {
+        if let Some(block) = self.retry.take().and_then(|block| screen.block::<RetryBlock>(block)) {
+            block.finish();
+        }
+        if let Some(text) = self.failure.take() {
+            line(screen, &text, ERROR);
         }
     }
 
@@ -211,6 +255,7 @@ impl Transcript {
     /// Appends a text to a part of the answer. The part begins with its first text.
     fn add(&mut self, screen: &mut Screen, index: usize, text: &str, is_thought: bool) {
         self.follows_tool = false;
+        self.end_retry(screen);
         let folds = self.looks.hides_thoughts && !self.looks.unfolds;
         let part = self.parts.entry(index).or_insert_with(|| match is_thought {
             true => Part::Thought(screen.push(self.looks.keys.of_thought(ThoughtBlock::streaming(folds)))),
@@ -243,8 +288,10 @@ impl Transcript {
             }
         }
         self.end_open(screen);
-        if let Some(text) = ending(message) {
-            line(screen, &text, ERROR);
+        match ending(message) {
+            text @ Some(_) if message.stop_reason == StopReason::Error => self.failure = text,
+            Some(text) => line(screen, &text, ERROR),
+            None => {}
         }
     }
 
@@ -358,7 +405,7 @@ pub(super) fn notice(event: &Event, keys: RowKeys) -> Option<(String, Style)> {
         }
         Event::AutoRetryStart { attempt, max_attempts, delay_ms, error_message } => (
             format!(
-                "⋯ {error_message}\n  attempt {attempt} of {max_attempts} in {:.1} s{}",
+                "⋯ {error_message}; attempt {attempt} of {max_attempts} in {:.1} s{}",
                 *delay_ms as f64 / 1000.0,
                 RowKeys::note(keys.interrupt, "cancels")
             ),
