@@ -54,21 +54,33 @@ pub(crate) fn from_response(
     if kind == ErrorKind::NotFound {
         text = format!(
             "{text}: model \"{}\" at {} was not found; check the model id and that baseUrl is right (it usually ends in /v1)",
-            context.model, context.base_url
+            context.model,
+            without_query(context.base_url)
         );
     }
     if (300..400).contains(&status)
         && let Some(target) = headers.get(::http::header::LOCATION).and_then(|value| value.to_str().ok())
     {
         // The query is long, and may contain a secret.
-        let target = target.split(['?', '#']).next().unwrap_or_default();
+        let target = without_query(target);
         text = format!(
-            "{text}: the server at {} redirects to {target}; set baseUrl to the address that answers",
-            context.base_url
+            "{text}: the server at {} redirects to {target}; {}",
+            without_query(context.base_url),
+            base_url_hint(context)
         );
     }
     info.message = user_text(context, &text, &info);
     info
+}
+
+/// Returns what to do about a server that is not at the model's base URL.
+pub(crate) fn base_url_hint(context: &RequestContext<'_>) -> String {
+    format!("set baseUrl of provider \"{}\" in models.json to the address that answers", context.provider)
+}
+
+/// Returns a URL without its query, which may contain a key.
+fn without_query(url: &str) -> &str {
+    url.split(['?', '#']).next().unwrap_or_default()
 }
 
 /// Creates the error of an answer that ended because the conversation and the answer fill the context window.

@@ -28,6 +28,8 @@ pub enum HttpErrorKind {
     Protocol,
     /// The address filter refused the connection.
     Refused,
+    /// The server redirected the request too often.
+    Redirects,
 }
 
 impl fmt::Display for HttpError {

@@ -1,9 +1,9 @@
 //! Redirects that a request with a body and a key may follow.
 
 use http::header::LOCATION;
-use url::Url;
+use url::{Position, Url};
 
-use super::{HttpClient, HttpError, HttpRequest, HttpResponse};
+use super::{HttpClient, HttpError, HttpErrorKind, HttpRequest, HttpResponse};
 
 /// The maximum number of redirects.
 const MOST: usize = 5;
@@ -14,14 +14,24 @@ impl HttpClient {
     /// another server must not receive a key.
     ///
     /// # Errors
-    /// Returns the errors of [`HttpClient::send`].
+    /// Returns the errors of [`HttpClient::send`], and [`HttpErrorKind::Redirects`] if a sixth redirect follows.
     pub async fn send_within_origin(&self, mut request: HttpRequest) -> Result<HttpResponse, HttpError> {
-        for _ in 0..MOST {
+        let mut seen = Vec::new();
+        while seen.len() <= MOST {
             let response = self.send(request.clone()).await?;
             let Some(next) = next_within_origin(&request.url, &response) else { return Ok(response) };
-            request.url = next;
+            seen.push(std::mem::replace(&mut request.url, next));
         }
-        self.send(request).await
+        Err(HttpError::new(HttpErrorKind::Redirects, endless(&request.url, &seen)))
+    }
+}
+
+/// Returns the message for a redirect to `url` after those of `seen`, without the credentials and the query of the URL.
+fn endless(url: &Url, seen: &[Url]) -> String {
+    let place = format!("{}://{}", url.scheme(), &url[Position::BeforeHost..Position::AfterPath]);
+    match seen.contains(url) {
+        true => format!("the server redirects in a loop to {place}"),
+        false => format!("the server redirects more than {MOST} times, at last to {place}"),
     }
 }
 

@@ -371,12 +371,16 @@ fn stalled(context: &RequestContext<'_>, limit: Duration) -> ErrorInfo {
 
 fn transport(context: &RequestContext<'_>, error: &HttpError) -> ErrorInfo {
     let kind = match error.kind {
-        HttpErrorKind::Request | HttpErrorKind::Refused => ErrorKind::Config,
+        HttpErrorKind::Request | HttpErrorKind::Refused | HttpErrorKind::Redirects => ErrorKind::Config,
         HttpErrorKind::Network | HttpErrorKind::Certificate => ErrorKind::Network,
         HttpErrorKind::Timeout => ErrorKind::Timeout,
         HttpErrorKind::Protocol => ErrorKind::Malformed,
     };
-    let mut info = classify::own(context, kind, &error.message);
+    let text = match error.kind {
+        HttpErrorKind::Redirects => format!("{}; {}", error.message, classify::base_url_hint(context)),
+        _ => error.message.clone(),
+    };
+    let mut info = classify::own(context, kind, &text);
     // A retry receives the same certificate.
     info.retryable &= error.kind != HttpErrorKind::Certificate;
     info

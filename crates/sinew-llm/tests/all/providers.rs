@@ -680,8 +680,25 @@ async fn follows_redirects_only_within_the_origin() {
         }
     }
     assert_eq!(elsewhere.requests().len(), 0);
-    let circle = Server::start(|_| Reply::text(307, "text/html", "").header("Location", "/again"));
-    let error = ask(request(APIS[0], &circle.url())).await.error.unwrap();
-    assert!(error.message.contains("redirects to /again"), "{}", error.message);
-    assert_eq!(circle.requests().len(), 6);
+    let circle = Server::start(|_| Reply::text(307, "text/html", "").header("Location", "/again?key=secret#x"));
+    let steps = Server::start(|request| {
+        Reply::text(308, "text/html", "")
+            .header("Location", &format!("{}x?key=secret", request.path.split('?').next().unwrap()))
+    });
+    for (server, what, target) in
+        [(&circle, "redirects in a loop", "/again"), (&steps, "redirects more than 5 times", "/v1/messagesxxxxxx")]
+    {
+        let base = server.url().replace("http://", "http://me:secret@");
+        let error = ask(request(APIS[0], &base)).await.error.unwrap();
+        let parts = [what, &format!("{}{target};", server.url()), "baseUrl", "\"acme\"", "models.json"];
+        assert!(parts.iter().all(|part| error.message.contains(part)), "{}", error.message);
+        assert!(error.kind == ErrorKind::Config && !error.retryable, "{error}");
+        assert!(!error.message.contains("secret"), "{}", error.message);
+        assert_eq!(server.requests().len(), 6);
+    }
+    let leads = Server::start(|_| Reply::text(302, "text/html", "").header("Location", "https://me:secret@sso.test/a"));
+    let base = format!("{}?key=secret", leads.url().replace("http://", "http://me:secret@"));
+    let error = ask(request(APIS[0], &base)).await.error.unwrap();
+    assert!(error.message.contains("redirects to https://***@sso.test/a;"), "{}", error.message);
+    assert!(!error.message.contains("secret"), "{}", error.message);
 }

@@ -12,7 +12,7 @@ const RESPONSES: &str = "openai-responses";
 const GOOGLE: &str = "google-generative-ai";
 
 /// Formats a message on one line: thinking in brackets, texts, calls, and how it ended.
-fn told(message: &AssistantMessage) -> String {
+pub(crate) fn told(message: &AssistantMessage) -> String {
     let block = |block: &Block| match block {
         Block::Text(text) => text.text.clone(),
         Block::Thinking(thought) => format!("[{}]", thought.thinking),
@@ -193,7 +193,11 @@ async fn the_error_of_a_redirect_names_its_target() {
     for (status, name) in [(301, "Moved Permanently"), (302, "Found"), (308, "Permanent Redirect")] {
         let reply = Reply::text(status, "text/html", "").header("Location", "https://sso.test/login?key=secret#x");
         let error = ask(CHAT, reply).await.error.unwrap();
-        let parts = [name, "redirects to https://sso.test/login; set baseUrl", &format!("(HTTP {status})")];
+        let parts = [
+            name,
+            "redirects to https://sso.test/login; set baseUrl of provider \"p\" in models.json",
+            &format!("(HTTP {status})"),
+        ];
         assert!(parts.iter().all(|part| error.message.contains(part)), "{}", error.message);
         assert!(!error.retryable && !error.message.contains("secret"), "{}", error.message);
     }
