@@ -27,7 +27,7 @@ const BLOCK_LIMIT: usize = 10_000;
 const BLOCK_COST: usize = 64;
 
 /// The kind of a block.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Kind {
     Text,
     Thinking,
@@ -130,6 +130,39 @@ impl Assembly {
         }
     }
 
+    /// Appends what is missing from a text of which the server repeats the whole.
+    pub(crate) fn complete_text(&mut self, index: usize, whole: &str) {
+        let slot = self.slots.get(index).filter(|slot| slot.half.is_none());
+        if let Some(rest) = slot.and_then(|slot| whole.strip_prefix(slot.text.as_str())) {
+            self.delta(index, rest);
+        }
+    }
+
+    /// Replaces the arguments of a call that has not ended by those that the server says are all. Arguments that are
+    /// incomplete or empty only replace none.
+    pub(crate) fn settle_arguments(&mut self, index: usize, whole: &str) {
+        let Some(slot) = self.slots.get_mut(index).filter(|slot| !slot.ended && slot.text != whole) else {
+            return;
+        };
+        if slot.half.is_none()
+            && let Some(rest) = whole.strip_prefix(slot.text.as_str())
+            && (slot.text.is_empty() || partial_json::is_filled(whole))
+        {
+            self.delta(index, rest);
+        } else if partial_json::is_filled(whole) {
+            self.size += whole.len();
+            slot.half = None;
+            slot.text = surrogate::join(&mut slot.half, whole).into_owned();
+        }
+    }
+
+    /// Sets the arguments of a call that its start contained, unless complete ones followed.
+    pub(crate) fn default_arguments(&mut self, index: usize, whole: &str) {
+        if !whole.is_empty() && !partial_json::is_filled(self.text(index)) {
+            self.settle_arguments(index, whole);
+        }
+    }
+
     /// Adds the size of content that waits for its block.
     pub(crate) fn hold(&mut self, content: &str) {
         self.size += content.len();
@@ -194,6 +227,16 @@ impl Assembly {
         }
     }
 
+    /// Ends a block that the server did not end. A call without arguments is incomplete then, and not a call that needs
+    /// none.
+    pub(crate) fn end_unfinished(&mut self, index: usize) {
+        let lacks = |slot: &&mut Slot| !slot.ended && slot.kind == Kind::ToolCall && slot.text.trim().is_empty();
+        if let Some(slot) = self.slots.get_mut(index).filter(lacks) {
+            slot.arguments = Some(Err("the arguments are missing".to_string()));
+        }
+        self.end(index);
+    }
+
     /// Ends a block. Does nothing if it has ended.
     pub(crate) fn end(&mut self, index: usize) {
         let Some(slot) = self.slots.end(index) else {
@@ -211,7 +254,7 @@ impl Assembly {
                 redacted: slot.redacted,
             },
             Kind::ToolCall => {
-                let arguments = partial_json::parse_strict(&slot.text);
+                let arguments = slot.arguments.take().unwrap_or_else(|| partial_json::parse_sent(&slot.text));
                 slot.arguments = Some(match self.renamed.get(&slot.name) {
                     Some(names) => arguments.map(|arguments| names.arguments_of_wire(&arguments)),
                     None => arguments,
@@ -283,12 +326,9 @@ impl Assembly {
 
     fn end_all(&mut self, broken: bool) {
         for index in 0..self.slots.len() {
-            // A call that was interrupted before its first argument is incomplete, not a call without arguments.
-            let cut = |slot: &Slot| broken && !slot.ended && slot.kind == Kind::ToolCall && slot.text.is_empty();
-            let cut = self.slots.get(index).is_some_and(cut);
-            self.end(index);
-            if let Some(slot) = self.slots.get_mut(index).filter(|_| cut) {
-                slot.arguments = Some(Err("the call was cut".to_string()));
+            match broken {
+                true => self.end_unfinished(index),
+                false => self.end(index),
             }
         }
     }

@@ -45,6 +45,31 @@ pub fn parse_strict(text: &str) -> Result<Value, String> {
     }
 }
 
+/// Parses the arguments that a server sent for a call, as [`parse_strict`] does. Some servers send the whole arguments
+/// again after the pieces, or an empty object before them.
+pub(crate) fn parse_sent(text: &str) -> Result<Value, String> {
+    let strict = parse_strict(text);
+    if strict.is_ok() {
+        return strict;
+    }
+    let mut sent = Map::new();
+    for value in serde_json::Deserializer::from_str(&surrogate::replace(text)).into_iter::<Value>() {
+        match value {
+            Ok(Value::Object(object)) if object.is_empty() || object == sent => {}
+            Ok(Value::Object(object)) if sent.is_empty() => sent = object,
+            _ => return strict,
+        }
+    }
+    Ok(Value::Object(sent))
+}
+
+/// Returns true if `text` is a complete JSON object that has properties.
+pub(crate) fn is_filled(text: &str) -> bool {
+    // Most texts that are incomplete need no parser.
+    text.trim_end().ends_with('}')
+        && parse_strict(text).is_ok_and(|value| value.as_object().is_some_and(|object| !object.is_empty()))
+}
+
 /// Returns `text` up to the last position where it can be closed, with the closing characters. Control characters
 /// inside strings, which models often forget to escape, are escaped.
 fn complete(text: &str) -> String {

@@ -82,6 +82,26 @@ fn strict_parsing_accepts_only_objects() {
     assert!(parse_strict("{}{}").is_err());
 }
 
+#[test]
+fn accepts_arguments_that_were_sent_twice() {
+    for (text, expect) in [
+        ("", Some(json!({}))),
+        ("{}{}", Some(json!({}))),
+        ("{}{\"a\":1}", Some(json!({"a": 1}))),
+        ("{\"a\":1} {\"a\": 1}", Some(json!({"a": 1}))),
+        ("{\"a\":1}{}", Some(json!({"a": 1}))),
+        ("{\"a\":1}{\"a\":2}", None),
+        ("{\"a\":1}{\"a\"", None),
+        ("{\"a\":{\"a\":1}", None),
+        ("{\"a\":1}[]", None),
+        ("{\"a\":1}]", None),
+    ] {
+        assert_eq!(parse_sent(text).ok(), expect, "{text}");
+        let filled = parse_strict(text).is_ok_and(|value| value != json!({}));
+        assert_eq!(is_filled(text), filled, "{text}");
+    }
+}
+
 /// Returns true if `part` is a prefix of `whole` in meaning.
 fn begins(part: &Value, whole: &Value) -> bool {
     match (part, whole) {

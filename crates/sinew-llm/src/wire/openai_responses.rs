@@ -1,6 +1,7 @@
 //! OpenAI Responses.
 
 mod answer;
+mod items;
 
 use std::collections::{HashMap, HashSet};
 

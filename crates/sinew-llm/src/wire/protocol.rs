@@ -1,5 +1,7 @@
 //! The interface between a protocol and the driver.
 
+use std::borrow::Cow;
+
 use serde_json::Value;
 
 use crate::assembly::Assembly;
@@ -46,6 +48,16 @@ pub(crate) trait ResponseParser: Send {
 
     /// Called if the stream ended without [`Progress::Done`]. `None` if the answer is incomplete.
     fn end(&mut self, assembly: &mut Assembly) -> Option<StopReason>;
+}
+
+/// Returns the text of a call's arguments, which servers send as text or as JSON. Anything but an object stays text that
+/// is reported as invalid.
+pub(crate) fn argument_text(arguments: Option<&Value>) -> Cow<'_, str> {
+    match arguments {
+        None | Some(Value::Null) => Cow::Borrowed(""),
+        Some(Value::String(text)) => Cow::Borrowed(text),
+        Some(value) => Cow::Owned(value.to_string()),
+    }
 }
 
 /// The state after a delta: more follows, or the answer has ended.

@@ -5,6 +5,7 @@ use sinew_llm::{ErrorKind, StopReason};
 use sinew_testkit::provider::{Reply, Step};
 
 use crate::exchange::{ask, sse};
+use crate::quirks::told;
 
 const ANTHROPIC: &str = "anthropic-messages";
 const CHAT: &str = "openai-completions";
@@ -173,4 +174,328 @@ async fn reports_a_paused_answer() {
         let message = ask(ANTHROPIC, Reply::stream(sse(&events))).await;
         assert_eq!((message.stop_reason, message.paused), (StopReason::Stop, paused));
     }
+}
+
+/// Checks a table of answers: a label, the events, and the message on one line, with `!` after invalid arguments.
+async fn reads(api: &str, table: Vec<(&str, Vec<Value>, &str)>) {
+    let mut wrong = Vec::new();
+    for (label, events, expect) in table {
+        let got = told(&ask(api, Reply::stream(sse(&events))).await);
+        if got != expect {
+            wrong.push(format!("{api}: {label}: expected {expect}, got {got}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+const LS: &str = "{\"a\":1}";
+
+/// An event of an item; without `output_index` if `at` is null, and without `item_id` if `id` is empty.
+fn of_item(kind: &str, at: &Value, id: &str, key: &str, value: Value) -> Value {
+    let mut event = json!({"type": format!("response.{kind}"), key: value});
+    if !at.is_null() {
+        event["output_index"] = at.clone();
+    }
+    if !id.is_empty() {
+        event["item_id"] = id.into();
+    }
+    event
+}
+
+fn function(id: &str, call: &str, name: &str, arguments: &str) -> Value {
+    json!({"type": "function_call", "id": id, "call_id": call, "name": name, "arguments": arguments})
+}
+
+fn said(id: &str, text: &str) -> Value {
+    json!({"type": "message", "id": id, "content": [{"type": "output_text", "text": text}]})
+}
+
+fn completed(output: &[Value]) -> Value {
+    json!({"type": "response.completed", "response": {"status": "completed", "output": output}})
+}
+
+#[tokio::test]
+async fn finds_the_arguments_of_items_in_any_order() {
+    let added = |at: Value, item: Value| of_item("output_item.added", &at, "", "item", item);
+    let done = |at: Value, item: Value| of_item("output_item.done", &at, "", "item", item);
+    let more =
+        |at: Value, id: &str, text: &str| of_item("function_call_arguments.delta", &at, id, "delta", text.into());
+    let whole =
+        |at: Value, id: &str, text: &str| of_item("function_call_arguments.done", &at, id, "arguments", text.into());
+    let (ls, pwd) = (|text: &str| function("i1", "c1", "ls", text), |text: &str| function("i2", "c2", "pwd", text));
+    let (zero, one, none) = (json!(0), json!(1), Value::Null);
+    let (first, both) = ("ls({\"a\":1}) toolUse", "ls({\"a\":1}) pwd({\"b\":2}) toolUse");
+    let end = completed(&[]);
+    let mut table = vec![
+        (
+            "only done, before the item",
+            vec![whole(zero.clone(), "i1", LS), added(zero.clone(), ls("")), end.clone()],
+            first,
+        ),
+        (
+            "deltas and done before the item",
+            vec![
+                more(zero.clone(), "i1", "{\"a\""),
+                more(zero.clone(), "i1", ":1}"),
+                whole(zero.clone(), "i1", LS),
+                added(zero.clone(), ls("")),
+                done(zero.clone(), ls(LS)),
+                end.clone(),
+            ],
+            first,
+        ),
+        (
+            "before the items, by id",
+            vec![
+                more(none.clone(), "i2", "{\"b\":"),
+                more(none.clone(), "i1", LS),
+                more(none.clone(), "i2", "2}"),
+                added(none.clone(), ls("")),
+                added(none.clone(), pwd("")),
+                done(none.clone(), ls("")),
+                done(none.clone(), pwd("")),
+                end.clone(),
+            ],
+            both,
+        ),
+        (
+            "the done of the item is whole",
+            vec![
+                added(zero.clone(), ls("")),
+                more(zero.clone(), "i1", "{\"a\":"),
+                done(zero.clone(), ls(LS)),
+                end.clone(),
+            ],
+            first,
+        ),
+        (
+            "the done of the item differs",
+            vec![
+                added(zero.clone(), ls("")),
+                more(zero.clone(), "i1", "{\"a\":2}"),
+                done(zero.clone(), ls(LS)),
+                end.clone(),
+            ],
+            first,
+        ),
+        (
+            "the done of the item is cut",
+            vec![
+                added(zero.clone(), ls("")),
+                more(zero.clone(), "i1", LS),
+                done(zero.clone(), ls("{\"a\"")),
+                end.clone(),
+            ],
+            first,
+        ),
+        (
+            "done after a lost delta",
+            vec![
+                added(zero.clone(), ls("")),
+                more(zero.clone(), "i1", ":1}"),
+                whole(zero.clone(), "i1", LS),
+                done(zero.clone(), ls("")),
+                end.clone(),
+            ],
+            first,
+        ),
+        ("whole in the first event", vec![added(zero.clone(), ls(LS)), end.clone()], first),
+        (
+            "whole in the first event and again",
+            vec![
+                added(zero.clone(), ls(LS)),
+                more(zero.clone(), "i1", LS),
+                whole(zero.clone(), "i1", LS),
+                done(zero.clone(), ls(LS)),
+                end.clone(),
+            ],
+            first,
+        ),
+        ("whole in the answer", vec![added(zero.clone(), ls("")), completed(&[ls(LS)])], first),
+        (
+            "only in the answer, after a text",
+            vec![
+                added(zero.clone(), said("i0", "")),
+                done(zero.clone(), said("i0", "hm")),
+                completed(&[said("i0", "hm"), ls(LS)]),
+            ],
+            "hm ls({\"a\":1}) toolUse",
+        ),
+        ("never", vec![added(zero.clone(), ls("")), end.clone()], "ls({}!) toolUse"),
+        (
+            "without an item that has a name",
+            vec![more(zero.clone(), "i1", LS), added(one.clone(), pwd("")), done(one.clone(), pwd("{}")), end.clone()],
+            "pwd({}) toolUse",
+        ),
+        (
+            "empty, and the call has ended",
+            vec![added(zero.clone(), ls("")), done(zero.clone(), ls("")), end.clone()],
+            "ls({}) toolUse",
+        ),
+        (
+            "cut",
+            vec![
+                added(zero.clone(), ls("")),
+                more(zero.clone(), "i1", "{\"a\":1"),
+                done(zero.clone(), ls("{\"a\":1")),
+                end.clone(),
+            ],
+            "ls({}!) toolUse",
+        ),
+        (
+            "cut and not ended",
+            vec![added(zero.clone(), ls("")), more(zero.clone(), "i1", "{\"a\":\"b"), end.clone()],
+            "ls({\"a\":\"b\"}!) toolUse",
+        ),
+        (
+            "repeated items",
+            vec![
+                added(zero.clone(), ls("")),
+                added(zero.clone(), ls("")),
+                more(zero.clone(), "i1", LS),
+                done(zero.clone(), ls(LS)),
+                done(zero.clone(), ls(LS)),
+                completed(&[ls(LS)]),
+            ],
+            first,
+        ),
+        (
+            "other ids in each event",
+            vec![
+                added(zero.clone(), ls("")),
+                more(zero.clone(), "x", "{\"a\""),
+                more(zero.clone(), "y", ":1}"),
+                done(zero.clone(), function("z", "c1", "ls", LS)),
+                completed(&[function("w", "c1", "ls", LS)]),
+            ],
+            first,
+        ),
+        (
+            "an object",
+            vec![
+                done(
+                    zero.clone(),
+                    json!({"type": "function_call", "call_id": "c1", "name": "ls", "arguments": {"a": 1}}),
+                ),
+                end.clone(),
+            ],
+            first,
+        ),
+    ];
+    // Numbers that are right, all 0, and missing.
+    for numbers in [[zero.clone(), one.clone()], [zero.clone(), zero.clone()], [none.clone(), none.clone()]] {
+        let [m, n] = numbers;
+        let (m, n) = (|| m.clone(), || n.clone());
+        table.push((
+            "one by one",
+            vec![
+                added(m(), ls("")),
+                more(m(), "i1", LS),
+                done(m(), ls(LS)),
+                added(n(), pwd("")),
+                more(n(), "i2", "{\"b\":2}"),
+                done(n(), pwd("{\"b\":2}")),
+                end.clone(),
+            ],
+            both,
+        ));
+        table.push((
+            "interleaved",
+            vec![
+                added(m(), ls("")),
+                added(n(), pwd("")),
+                more(n(), "i2", "{\"b\":"),
+                more(m(), "i1", LS),
+                more(n(), "i2", "2}"),
+                done(n(), pwd("")),
+                done(m(), ls("")),
+                end.clone(),
+            ],
+            both,
+        ));
+        table.push(("only done events", vec![done(m(), ls(LS)), done(n(), pwd("{\"b\":2}")), end.clone()], both));
+        table.push((
+            "a text before",
+            vec![
+                added(m(), json!({"type": "message", "id": "i0"})),
+                of_item("output_text.delta", &m(), "i0", "delta", "hm".into()),
+                done(m(), said("i0", "hm")),
+                added(n(), ls("")),
+                more(n(), "i1", LS),
+                done(n(), ls(LS)),
+                end.clone(),
+            ],
+            "hm ls({\"a\":1}) toolUse",
+        ));
+    }
+    reads(RESPONSES, table).await;
+}
+
+#[tokio::test]
+async fn loses_and_doubles_no_words_of_items() {
+    let added =
+        |at: u64, id: &str| of_item("output_item.added", &at.into(), "", "item", json!({"type": "message", "id": id}));
+    let done = |at: u64, item: Value| of_item("output_item.done", &at.into(), "", "item", item);
+    let more = |at: u64, id: &str, text: &str| of_item("output_text.delta", &at.into(), id, "delta", text.into());
+    let whole = |at: u64, id: &str, text: &str| of_item("output_text.done", &at.into(), id, "text", text.into());
+    let thought = of_item("reasoning_summary_text.delta", &json!(0), "r", "delta", "hm".into());
+    let part = |at: u64, mut event: Value| {
+        event["content_index"] = at.into();
+        event
+    };
+    let parts = json!({"type": "message", "id": "m", "content": [{"type": "output_text", "text": "a"}, {"type": "output_text", "text": "b"}]});
+    let table = vec![
+        ("no item", vec![more(0, "m", "a"), more(0, "m", "b"), completed(&[])], "ab stop"),
+        (
+            "no item until its end",
+            vec![more(0, "m", "a"), done(0, said("m", "a")), completed(&[said("m", "a")])],
+            "a stop",
+        ),
+        ("no item with a thought", vec![thought, more(0, "m", "a"), completed(&[said("m", "a")])], "[hm] a stop"),
+        ("only the done of a text", vec![added(0, "m"), whole(0, "m", "a"), completed(&[])], "a stop"),
+        ("a done of a text without an item", vec![whole(0, "m", "a"), completed(&[])], "a stop"),
+        (
+            "all that repeats it",
+            vec![
+                added(0, "m"),
+                more(0, "m", "a"),
+                whole(0, "m", "a"),
+                done(0, said("m", "a")),
+                completed(&[said("m", "a")]),
+            ],
+            "a stop",
+        ),
+        (
+            "a delta is missing at the end",
+            vec![added(0, "m"), more(0, "m", "a"), done(0, said("m", "ab")), completed(&[])],
+            "ab stop",
+        ),
+        (
+            "the second part has no deltas",
+            vec![
+                added(0, "m"),
+                part(0, more(0, "m", "a")),
+                part(0, whole(0, "m", "a")),
+                part(1, whole(0, "m", "b")),
+                done(0, parts),
+                completed(&[]),
+            ],
+            "ab stop",
+        ),
+        (
+            "two items with one number",
+            vec![
+                added(0, "m"),
+                more(0, "m", "a"),
+                done(0, said("m", "a")),
+                added(0, "n"),
+                more(0, "n", "b"),
+                done(0, said("n", "b")),
+                completed(&[said("m", "a"), said("n", "b")]),
+            ],
+            "a b stop",
+        ),
+        ("only in the answer", vec![added(0, "m"), completed(&[said("m", "a"), said("n", "b")])], "a b stop"),
+    ];
+    reads(RESPONSES, table).await;
 }

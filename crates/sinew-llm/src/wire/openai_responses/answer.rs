@@ -6,7 +6,8 @@ use std::collections::HashMap;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::super::protocol::{Progress, ResponseParser};
+use super::super::protocol::{Progress, ResponseParser, argument_text};
+use super::items::{Item, Items, Place};
 use crate::assembly::{Assembly, Kind};
 use crate::error::classify::{self, RequestContext};
 use crate::error::{ErrorInfo, ErrorKind};
@@ -16,20 +17,9 @@ use crate::provider::{Request, ToolLoading};
 /// The state of a response: maps the server's items to our blocks.
 #[derive(Default)]
 pub(super) struct Answer {
-    items: HashMap<u64, Item>,
-    /// The arguments of calls that have not begun.
-    early: HashMap<u64, String>,
+    items: Items,
     /// The name of the tool search, if the request has one that we run.
     search: Option<String>,
-}
-
-struct Item {
-    index: usize,
-    kind: Kind,
-    /// True if deltas were received, which the item's final form repeats.
-    streamed: bool,
-    /// The part of the thinking that was written last: parts are separated by a blank line.
-    part: Option<(String, u64)>,
 }
 
 /// An event that adds to an item.
@@ -37,7 +27,10 @@ struct Item {
 struct Piece<'a> {
     #[serde(borrow, rename = "type")]
     kind: Cow<'a, str>,
-    output_index: u64,
+    output_index: Option<u64>,
+    #[serde(borrow)]
+    item_id: Option<Cow<'a, str>>,
+    content_index: Option<u64>,
     #[serde(borrow)]
     delta: Cow<'a, str>,
 }
@@ -49,32 +42,26 @@ impl ResponseParser for Answer {
         context: &RequestContext<'_>,
         assembly: &mut Assembly,
     ) -> Result<Progress, ErrorInfo> {
-        let number = data.get("output_index").and_then(Value::as_u64).unwrap_or(0);
         let text = |key: &str| data.get(key).and_then(Value::as_str).unwrap_or_default();
+        let number = |key: &str| data.get(key).and_then(Value::as_u64);
+        let place = Place { number: number("output_index"), id: text("item_id"), call: "" };
+        let part = number("content_index").unwrap_or(0);
         match text("type") {
-            "response.output_item.added" => {
+            kind @ ("response.output_item.added" | "response.output_item.done") => {
                 if let Some(item) = data.get("item") {
-                    self.begin(number, item, false, assembly);
+                    self.item(place, item, kind.ends_with("done"), assembly);
                 }
             }
-            "response.output_text.delta" | "response.refusal.delta" => {
-                self.delta(number, Kind::Text, text("delta"), assembly)
+            "response.output_text.delta" | "response.refusal.delta" => self.say(place, part, text("delta"), assembly),
+            "response.output_text.done" => self.say_whole(place, part, text("text"), assembly),
+            "response.refusal.done" => self.say_whole(place, part, text("refusal"), assembly),
+            "response.reasoning_summary_text.delta" => self.think(place, data, "summary_index", assembly),
+            "response.reasoning_text.delta" => self.think(place, data, "content_index", assembly),
+            "response.function_call_arguments.delta" => {
+                self.argue(place, &argument_text(data.get("delta")), false, assembly)
             }
-            "response.reasoning_summary_text.delta" => self.think(number, data, "summary_index", assembly),
-            "response.reasoning_text.delta" => self.think(number, data, "content_index", assembly),
-            "response.function_call_arguments.delta" => self.delta(number, Kind::ToolCall, text("delta"), assembly),
             "response.function_call_arguments.done" => {
-                if let Some(item) =
-                    self.items.get_mut(&number).filter(|item| item.kind == Kind::ToolCall && !item.streamed)
-                {
-                    item.streamed = true;
-                    assembly.delta(item.index, text("arguments"));
-                }
-            }
-            "response.output_item.done" => {
-                if let Some(item) = data.get("item") {
-                    self.finish(number, item, assembly);
-                }
+                self.argue(place, &argument_text(data.get("arguments")), true, assembly)
             }
             "response.completed"
             | "response.done"
@@ -90,19 +77,21 @@ impl ResponseParser for Answer {
     }
 
     fn parse_delta(&mut self, data: &str, assembly: &mut Assembly) -> bool {
-        let Ok(Piece { kind, output_index, delta }) = serde_json::from_str::<Piece<'_>>(data) else {
+        let Ok(Piece { kind, output_index, item_id, content_index, delta }) = serde_json::from_str::<Piece<'_>>(data)
+        else {
             return false;
         };
-        let kind = match &*kind {
-            "response.output_text.delta" => Kind::Text,
-            "response.function_call_arguments.delta" => Kind::ToolCall,
+        let place = Place { number: output_index, id: item_id.as_deref().unwrap_or_default(), call: "" };
+        match &*kind {
+            "response.output_text.delta" => self.say(place, content_index.unwrap_or(0), &delta, assembly),
+            "response.function_call_arguments.delta" => self.argue(place, &delta, false, assembly),
             _ => return false,
-        };
-        self.delta(output_index, kind, &delta, assembly);
+        }
         true
     }
 
-    fn end(&mut self, _assembly: &mut Assembly) -> Option<StopReason> {
+    fn end(&mut self, assembly: &mut Assembly) -> Option<StopReason> {
+        self.end_calls(assembly);
         None
     }
 }
@@ -113,51 +102,93 @@ impl Answer {
         Answer { search: search.map(|tool| tool.name.clone()), ..Answer::default() }
     }
 
-    /// Begins an item. A call without a name waits for its final form, unless this is it (`last`).
-    fn begin(&mut self, number: u64, item: &Value, last: bool, assembly: &mut Assembly) {
-        if self.items.contains_key(&number) {
-            return;
-        }
+    /// Processes the first or the final form of an item.
+    fn item(&mut self, place: Place<'_>, item: &Value, last: bool, assembly: &mut Assembly) {
         let text = |key: &str| item.get(key).and_then(Value::as_str).unwrap_or_default();
-        let (kind, index) = match text("type") {
-            "message" => (Kind::Text, assembly.begin(Kind::Text)),
-            "reasoning" => (Kind::Thinking, assembly.begin(Kind::Thinking)),
-            "function_call" if text("name").is_empty() && !last => return,
+        let id = if text("id").is_empty() { place.id } else { text("id") };
+        let place = Place { number: place.number, id, call: text("call_id") };
+        let Some(kind) = kind_of(item) else {
+            return;
+        };
+        let known = self.items.known(place, kind, last);
+        let Some(at) = known.or_else(|| self.begin(place, item, last, assembly)) else {
+            return;
+        };
+        if last {
+            self.finish(at, item, assembly);
+        } else if kind == Kind::ToolCall && known.is_none() {
+            self.items.list[at].whole = argument_text(item.get("arguments")).into_owned();
+        }
+    }
+
+    /// Begins an item. A call without a name waits for its final form, unless this is it (`last`).
+    fn begin(&mut self, place: Place<'_>, item: &Value, last: bool, assembly: &mut Assembly) -> Option<usize> {
+        let text = |key: &str| item.get(key).and_then(Value::as_str).unwrap_or_default();
+        let kind = kind_of(item)?;
+        let index = match text("type") {
+            "function_call" if text("name").is_empty() && !last => return None,
             "function_call" => {
                 let id = match (text("call_id"), text("id")) {
                     (call, "") => call.to_string(),
                     (call, item) => format!("{call}|{item}"),
                 };
-                (Kind::ToolCall, assembly.begin_call(&id, text("name")))
+                assembly.begin_call(&id, text("name"))
             }
-            "tool_search_call" if text("execution") == "client" => match &self.search {
-                Some(name) => (Kind::ToolCall, assembly.begin_call(text("call_id"), name)),
-                None => return,
-            },
-            // Items of tools that the server runs itself.
-            _ => return,
+            "tool_search_call" => assembly.begin_call(text("call_id"), self.search.as_ref()?),
+            _ => assembly.begin(kind),
         };
-        let early = self.early.remove(&number).filter(|_| kind == Kind::ToolCall);
-        let streamed = early.is_some();
-        assembly.delta(index, &early.unwrap_or_default());
-        self.items.insert(number, Item { index, kind, streamed, part: None });
+        if kind == Kind::ToolCall {
+            assembly.delta(index, &self.items.take_early(place));
+        }
+        Some(self.items.insert(place, kind, index))
     }
 
-    fn delta(&mut self, number: u64, kind: Kind, delta: &str, assembly: &mut Assembly) {
-        if let Some(item) = self.items.get_mut(&number).filter(|item| item.kind == kind) {
-            item.streamed |= !delta.is_empty();
+    /// Returns the item that a delta extends, which begins with it if the server has not announced it. `None` if it
+    /// has ended.
+    fn open(&mut self, place: Place<'_>, kind: Kind, assembly: &mut Assembly) -> Option<&mut Item> {
+        let at = match self.items.extended(place, kind) {
+            Some(known) => known?,
+            None => self.items.insert(place, kind, assembly.begin(kind)),
+        };
+        self.items.list.get_mut(at)
+    }
+
+    fn say(&mut self, place: Place<'_>, part: u64, delta: &str, assembly: &mut Assembly) {
+        if delta.is_empty() {
+            return;
+        }
+        if let Some(item) = self.open(place, Kind::Text, assembly) {
+            if item.heard.last() != Some(&part) {
+                item.heard.push(part);
+            }
             assembly.delta(item.index, delta);
-        } else if kind == Kind::ToolCall && !self.items.contains_key(&number) {
-            assembly.hold(delta);
-            self.early.entry(number).or_default().push_str(delta);
         }
     }
 
-    fn think(&mut self, number: u64, data: &Value, part_key: &str, assembly: &mut Assembly) {
+    /// Processes the whole text of a part, which repeats its deltas if it has any.
+    fn say_whole(&mut self, place: Place<'_>, part: u64, text: &str, assembly: &mut Assembly) {
+        let known = self.items.extended(place, Kind::Text).flatten();
+        if known.is_none_or(|at| !self.items.list[at].heard.contains(&part)) {
+            self.say(place, part, text, assembly);
+        }
+    }
+
+    fn argue(&mut self, place: Place<'_>, arguments: &str, last: bool, assembly: &mut Assembly) {
+        match self.items.extended(place, Kind::ToolCall) {
+            Some(Some(at)) if last => assembly.settle_arguments(self.items.list[at].index, arguments),
+            Some(Some(at)) => assembly.delta(self.items.list[at].index, arguments),
+            None if !arguments.is_empty() => self.items.keep(place, arguments, last, assembly),
+            _ => {}
+        }
+    }
+
+    fn think(&mut self, place: Place<'_>, data: &Value, part_key: &str, assembly: &mut Assembly) {
         let part = data.get(part_key).and_then(Value::as_u64).unwrap_or(0);
         let delta = data.get("delta").and_then(Value::as_str).unwrap_or_default();
-        let Some(item) = self.items.get_mut(&number).filter(|item| item.kind == Kind::Thinking && !delta.is_empty())
-        else {
+        if delta.is_empty() {
+            return;
+        }
+        let Some(item) = self.open(place, Kind::Thinking, assembly) else {
             return;
         };
         let part = (part_key.to_string(), part);
@@ -165,28 +196,20 @@ impl Answer {
             assembly.delta(item.index, "\n\n");
         }
         item.part = Some(part);
-        item.streamed = true;
         assembly.delta(item.index, delta);
     }
 
-    /// Processes the final form of an item: the content of servers that send no deltas, and the encrypted thinking.
-    fn finish(&mut self, number: u64, item: &Value, assembly: &mut Assembly) {
-        self.begin(number, item, true, assembly);
-        let Some(known) = self.items.get_mut(&number) else {
+    /// Processes the final form of an item: what its deltas did not contain, and the encrypted thinking.
+    fn finish(&mut self, at: usize, item: &Value, assembly: &mut Assembly) {
+        let known = &mut self.items.list[at];
+        if known.ended {
             return;
-        };
+        }
+        known.ended = true;
         match known.kind {
-            Kind::Text => {
-                let parts = item.get("content").and_then(Value::as_array);
-                if !known.streamed {
-                    for part in parts.into_iter().flatten() {
-                        let text = part.get("text").or_else(|| part.get("refusal")).and_then(Value::as_str);
-                        assembly.delta(known.index, text.unwrap_or_default());
-                    }
-                }
-            }
+            Kind::Text => assembly.complete_text(known.index, &words(item)),
             Kind::Thinking => {
-                if !known.streamed {
+                if known.part.is_none() {
                     let list = |key: &str| item.get(key).and_then(Value::as_array).into_iter().flatten();
                     let parts = list("summary").chain(list("content")).filter_map(|part| part.get("text")?.as_str());
                     assembly.delta(known.index, &parts.collect::<Vec<_>>().join("\n\n"));
@@ -194,18 +217,70 @@ impl Answer {
                 assembly.replace_signature(known.index, sealed(item));
             }
             Kind::ToolCall => {
-                if !known.streamed {
-                    match item.get("arguments") {
-                        Some(Value::String(text)) => assembly.delta(known.index, text),
-                        // A search has arguments as an object.
-                        Some(arguments @ Value::Object(_)) => assembly.delta(known.index, &arguments.to_string()),
-                        _ => {}
-                    }
+                assembly.settle_arguments(known.index, &argument_text(item.get("arguments")));
+                assembly.default_arguments(known.index, &known.whole);
+                if item.get("status").and_then(Value::as_str) == Some("incomplete") {
+                    assembly.end_unfinished(known.index);
                 }
             }
         }
-        known.streamed = true;
         assembly.end(known.index);
+    }
+
+    /// Adds what only the final response contains. Its items are those of the stream, in the same order, although their
+    /// ids may differ.
+    fn recover(&mut self, output: &[Value], assembly: &mut Assembly) {
+        let streamed = self.items.list.len();
+        let is_call = |kind: Option<Kind>| kind == Some(Kind::ToolCall);
+        let sent = output.iter().filter(|item| is_call(kind_of(item))).count();
+        let lacks_calls = sent > self.items.list.iter().filter(|item| is_call(Some(item.kind))).count();
+        let mut claimed = vec![false; streamed];
+        let mut next: HashMap<Kind, usize> = HashMap::new();
+        for item in output {
+            let Some(kind) = kind_of(item) else { continue };
+            let call = item.get("call_id").and_then(Value::as_str).unwrap_or_default();
+            let named = self.items.call(call).filter(|at| *at < streamed && !claimed[*at] && !call.is_empty());
+            let known = named.or_else(|| {
+                let items = &self.items.list;
+                let from = next.entry(kind).or_default();
+                *from = (*from..streamed).find(|at| items[*at].kind == kind && !claimed[*at]).unwrap_or(streamed);
+                Some(*from).filter(|at| *at < streamed && (call.is_empty() || items[*at].call.is_empty()))
+            });
+            let is_new = match kind {
+                _ if streamed == 0 => true,
+                Kind::Text => !self.has_words(streamed, &words(item), assembly),
+                Kind::ToolCall => lacks_calls,
+                // It would be after the items that follow from it.
+                Kind::Thinking => false,
+            };
+            if let Some(at) = known {
+                claimed[at] = true;
+                self.finish(at, item, assembly);
+            } else if is_new {
+                let place = Place { number: None, id: "", call };
+                if let Some(at) = self.begin(place, item, true, assembly) {
+                    self.finish(at, item, assembly);
+                }
+            }
+            if assembly.check_size().is_err() {
+                return;
+            }
+        }
+    }
+
+    /// Returns true if one of the first `count` items has this text.
+    fn has_words(&self, count: usize, words: &str, assembly: &Assembly) -> bool {
+        let mut texts = self.items.list[..count].iter().filter(|item| item.kind == Kind::Text);
+        texts.any(|item| assembly.text(item.index).contains(words))
+    }
+
+    /// Ends the calls that the server has not ended.
+    fn end_calls(&mut self, assembly: &mut Assembly) {
+        for item in self.items.list.iter_mut().filter(|item| item.kind == Kind::ToolCall && !item.ended) {
+            item.ended = true;
+            assembly.default_arguments(item.index, &item.whole);
+            assembly.end_unfinished(item.index);
+        }
     }
 
     fn terminal(
@@ -220,17 +295,21 @@ impl Answer {
         }
         let status = response.get("status").and_then(Value::as_str);
         let status = status.unwrap_or_else(|| event.rsplit('.').next().unwrap_or_default());
+        if let Some(output) = response.get("output").and_then(Value::as_array) {
+            self.recover(output, assembly);
+        }
+        self.end_calls(assembly);
         match status {
             "failed" | "cancelled" => {
                 let error = response.get("error").filter(|error| error.is_object());
-                return Err(match error {
+                Err(match error {
                     Some(error) => classify::from_stream(context, error),
                     None => classify::own(
                         context,
                         ErrorKind::Server,
                         &format!("the response was {status} without a reason"),
                     ),
-                });
+                })
             }
             "incomplete" => {
                 if response.pointer("/incomplete_details/reason").and_then(Value::as_str) == Some("content_filter") {
@@ -240,19 +319,29 @@ impl Answer {
                         "the provider's content filter stopped the answer",
                     ));
                 }
-                return Ok(Progress::Done(StopReason::Length));
+                Ok(Progress::Done(StopReason::Length))
             }
-            _ => {}
+            _ => Ok(Progress::Done(StopReason::Stop)),
         }
-        // The server only sent the end.
-        if self.items.is_empty() {
-            let output = response.get("output").and_then(Value::as_array);
-            for (number, item) in (0u64..).zip(output.into_iter().flatten()) {
-                self.finish(number, item, assembly);
-            }
-        }
-        Ok(Progress::Done(StopReason::Stop))
     }
+}
+
+/// Returns the kind of block of an item; `None` for items of tools that the server runs itself.
+fn kind_of(item: &Value) -> Option<Kind> {
+    let text = |key: &str| item.get(key).and_then(Value::as_str).unwrap_or_default();
+    match text("type") {
+        "message" => Some(Kind::Text),
+        "reasoning" => Some(Kind::Thinking),
+        "function_call" => Some(Kind::ToolCall),
+        "tool_search_call" if text("execution") == "client" => Some(Kind::ToolCall),
+        _ => None,
+    }
+}
+
+/// Returns the text of a message.
+fn words(item: &Value) -> String {
+    let parts = item.get("content").and_then(Value::as_array).into_iter().flatten();
+    parts.filter_map(|part| part.get("text").or_else(|| part.get("refusal"))?.as_str()).collect()
 }
 
 /// Returns a reasoning item as the server needs it back, without `status`, which requests must not contain.
