@@ -7,7 +7,7 @@ use super::prepare::{
     Part, content_parts, fit_arguments, fit_name, fit_schema, foreign_thought, images, is_own, joined, parts,
     temperature, tool_choice,
 };
-use super::protocol::{Progress, Protocol, ResponseParser};
+use super::protocol::{Progress, Protocol, ResponseParser, argument_text};
 use crate::assembly::{Assembly, Kind};
 use crate::error::classify::{self, RequestContext};
 use crate::error::{ErrorInfo, ErrorKind};
@@ -329,13 +329,17 @@ fn read_part(part: &Value, assembly: &mut Assembly) {
     let text = |key: &str| part.get(key).and_then(Value::as_str);
     let signature = text("thoughtSignature").unwrap_or_default();
     if let Some(call) = part.get("functionCall") {
+        if let Some(delta) = text("text").filter(|delta| !delta.is_empty()) {
+            assembly.run(Kind::Text, delta);
+        }
         assembly.end_runs();
         let string = |key: &str| call.get(key).and_then(Value::as_str).unwrap_or_default();
         // The server needs no ids back, and its own ids repeat.
         let index = assembly.begin_call("", string("name"));
         assembly.sign(index, signature);
-        let arguments = call.get("args").filter(|args| args.is_object()).map(Value::to_string);
-        assembly.delta(index, arguments.as_deref().unwrap_or("{}"));
+        // Pieces are only sent on request. As a list, they are reported as invalid arguments.
+        let arguments = argument_text(call.get("args").or_else(|| call.get("partialArgs")));
+        assembly.delta(index, if arguments.is_empty() { "{}" } else { &arguments });
         assembly.end(index);
         return;
     }

@@ -499,3 +499,222 @@ async fn loses_and_doubles_no_words_of_items() {
     ];
     reads(RESPONSES, table).await;
 }
+
+#[tokio::test]
+async fn reads_arguments_in_every_form() {
+    let part = |part: Value| json!({"candidates": [{"content": {"parts": [part]}}]});
+    let google =
+        |call: Value| vec![part(json!({"functionCall": call})), json!({"candidates": [{"finishReason": "STOP"}]})];
+    let end = json!({"choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]});
+    let chat = |arguments: Value| {
+        vec![pieces(&[json!({"index": 0, "id": "c", "function": {"name": "ls", "arguments": arguments}})]), end.clone()]
+    };
+    let stop = [
+        json!({"type": "content_block_stop", "index": 0}),
+        json!({"type": "message_delta", "delta": {"stop_reason": "tool_use"}}),
+        json!({"type": "message_stop"}),
+    ];
+    let anthropic = |input: Value| {
+        [vec![json!({"type": "content_block_start", "index": 0, "content_block": {"type": "tool_use", "id": "c", "name": "ls", "input": input}})], stop.to_vec()].concat()
+    };
+    let responses = |arguments: Value| {
+        vec![
+            of_item(
+                "output_item.done",
+                &json!(0),
+                "",
+                "item",
+                json!({"type": "function_call", "call_id": "c", "name": "ls", "arguments": arguments}),
+            ),
+            completed(&[]),
+        ]
+    };
+    for (arguments, expect) in [
+        (json!({"a": 1}), "ls({\"a\":1}) toolUse"),
+        (json!(LS), "ls({\"a\":1}) toolUse"),
+        (json!({}), "ls({}) toolUse"),
+        (json!(""), "ls({}) toolUse"),
+        (Value::Null, "ls({}) toolUse"),
+        (json!("{\"a\":\"b"), "ls({\"a\":\"b\"}!) toolUse"),
+        (json!("a=1"), "ls({}!) toolUse"),
+        (json!([1]), "ls({}!) toolUse"),
+        (json!(true), "ls({}!) toolUse"),
+    ] {
+        let label = arguments.to_string();
+        reads(GOOGLE, vec![(&label, google(json!({"name": "ls", "args": arguments.clone()})), expect)]).await;
+        reads(CHAT, vec![(&label, chat(arguments.clone()), expect)]).await;
+        reads(ANTHROPIC, vec![(&label, anthropic(arguments.clone()), expect)]).await;
+        reads(RESPONSES, vec![(&label, responses(arguments), expect)]).await;
+    }
+    let pieces = json!({"name": "ls", "partialArgs": [{"jsonPath": "$.a", "numberValue": 1}], "willContinue": true});
+    let both = part(json!({"text": "hm", "functionCall": {"name": "ls", "args": {"a": 1}}}));
+    let table = vec![
+        ("in pieces that were not requested", google(pieces), "ls({}!) toolUse"),
+        (
+            "a text in the same part",
+            vec![both, json!({"candidates": [{"finishReason": "STOP"}]})],
+            "hm ls({\"a\":1}) toolUse",
+        ),
+    ];
+    reads(GOOGLE, table).await;
+}
+
+#[tokio::test]
+async fn finds_the_arguments_of_chat_calls_in_any_order() {
+    let end = json!({"choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]});
+    let piece = |index: Value, id: &str, name: &str, text: &str| {
+        let mut call = json!({"id": id, "function": {"name": name, "arguments": text}});
+        if !index.is_null() {
+            call["index"] = index;
+        }
+        pieces(&[call])
+    };
+    let (zero, one, none) = (json!(0), json!(1), Value::Null);
+    let (first, both) = ("ls({\"a\":1}) toolUse", "ls({\"a\":1}) pwd({\"b\":2}) toolUse");
+    let call = json!([{"index": 0, "id": "c", "function": {"name": "ls", "arguments": LS}}]);
+    let said = |text: &str| json!({"choices": [{"index": 0, "delta": {"content": text}}]});
+    let message = json!({"choices": [{"index": 0, "message": {"content": "hm", "tool_calls": call}, "finish_reason": "tool_calls"}]});
+    let mut null = message.clone();
+    null["choices"][0]["delta"] = Value::Null;
+    let table = vec![
+        (
+            "whole after the deltas",
+            vec![piece(zero.clone(), "c", "ls", LS), piece(zero.clone(), "c", "ls", LS), end.clone()],
+            first,
+        ),
+        (
+            "an empty object first",
+            vec![piece(zero.clone(), "c", "ls", "{}"), piece(zero.clone(), "", "", LS), end.clone()],
+            first,
+        ),
+        (
+            "two different objects",
+            vec![piece(zero.clone(), "c", "ls", LS), piece(zero.clone(), "c", "", "{\"a\":2}"), end.clone()],
+            "ls({\"a\":1}!) toolUse",
+        ),
+        (
+            "the message after the deltas",
+            vec![said("hm"), piece(zero.clone(), "c", "ls", LS), message.clone()],
+            "hm ls({\"a\":1}) toolUse",
+        ),
+        ("the message instead of a delta", vec![null], "hm ls({\"a\":1}) toolUse"),
+        (
+            "another id in each piece",
+            vec![piece(zero.clone(), "c", "ls", "{\"a\""), piece(zero.clone(), "d", "", ":1}"), end.clone()],
+            first,
+        ),
+        (
+            "a number only in the first piece",
+            vec![piece(zero.clone(), "c", "ls", "{\"a\""), piece(none.clone(), "", "", ":1}"), end.clone()],
+            first,
+        ),
+        (
+            "no number in the first piece",
+            vec![piece(none.clone(), "c", "ls", "{\"a\""), piece(zero.clone(), "", "", ":1}"), end.clone()],
+            first,
+        ),
+        (
+            "one number and no ids",
+            vec![piece(zero.clone(), "", "ls", LS), piece(zero.clone(), "", "pwd", "{\"b\":2}"), end.clone()],
+            both,
+        ),
+        (
+            "one number, one name and no ids",
+            vec![piece(zero.clone(), "", "ls", LS), piece(zero.clone(), "", "ls", "{\"b\":2}"), end.clone()],
+            "ls({\"a\":1}) ls({\"b\":2}) toolUse",
+        ),
+        (
+            "a name in each piece and no ids",
+            vec![piece(zero.clone(), "", "ls", "{\"a\""), piece(zero.clone(), "", "ls", ":1}"), end.clone()],
+            first,
+        ),
+        (
+            "a late id",
+            vec![
+                piece(zero.clone(), "", "ls", "{\"a\""),
+                piece(one.clone(), "", "pwd", "{\"b\""),
+                piece(one.clone(), "d", "", ":2}"),
+                piece(zero.clone(), "c", "", ":1}"),
+                end.clone(),
+            ],
+            both,
+        ),
+        (
+            "interleaved without numbers",
+            vec![
+                piece(none.clone(), "c", "ls", "{\"a\""),
+                piece(none.clone(), "d", "pwd", "{\"b\""),
+                piece(none.clone(), "c", "", ":1}"),
+                piece(none.clone(), "d", "", ":2}"),
+                end.clone(),
+            ],
+            both,
+        ),
+    ];
+    reads(CHAT, table).await;
+}
+
+#[tokio::test]
+async fn finds_the_arguments_of_blocks_in_any_order() {
+    let start = |at: u64, id: &str, name: &str, input: Value| json!({"type": "content_block_start", "index": at, "content_block": {"type": "tool_use", "id": id, "name": name, "input": input}});
+    let add = |at: u64, text: Value| json!({"type": "content_block_delta", "index": at, "delta": {"type": "input_json_delta", "partial_json": text}});
+    let say = |at: u64, text: &str| json!({"type": "content_block_delta", "index": at, "delta": {"type": "text_delta", "text": text}});
+    let stop = |at: u64| json!({"type": "content_block_stop", "index": at});
+    let without = |mut event: Value| {
+        event.as_object_mut().unwrap().remove("index");
+        event
+    };
+    let end = |reason: &str| {
+        vec![json!({"type": "message_delta", "delta": {"stop_reason": reason}}), json!({"type": "message_stop"})]
+    };
+    let ended = |events: &[Value]| [events.to_vec(), end("tool_use")].concat();
+    let ls = |input: Value| start(0, "c1", "ls", input);
+    let (first, both) = ("ls({\"a\":1}) toolUse", "ls({\"a\":1}) pwd({\"b\":2}) toolUse");
+    let whole = json!({"a": 1});
+    let table = vec![
+        ("with the start, and never stopped", ended(&[ls(whole.clone())]), first),
+        ("with the start and again", ended(&[ls(whole.clone()), add(0, LS.into()), stop(0)]), first),
+        ("with the start, and cut", ended(&[ls(whole.clone()), add(0, "{\"a\":".into()), stop(0)]), first),
+        ("an object in a delta", ended(&[ls(json!({})), add(0, whole.clone()), stop(0)]), first),
+        ("before the start", ended(&[add(0, "{\"a\"".into()), ls(json!({})), add(0, ":1}".into()), stop(0)]), first),
+        ("one number", ended(&[ls(whole.clone()), start(0, "c2", "pwd", json!({"b": 2})), stop(0)]), both),
+        (
+            "one number, in deltas",
+            ended(&[
+                ls(json!({})),
+                add(0, LS.into()),
+                start(0, "c2", "pwd", json!({})),
+                add(0, "{\"b\":2}".into()),
+                stop(0),
+            ]),
+            both,
+        ),
+        (
+            "no numbers",
+            ended(&[
+                without(ls(json!({}))),
+                without(add(0, LS.into())),
+                without(stop(0)),
+                without(start(0, "c2", "pwd", json!({}))),
+                without(add(0, "{\"b\":2}".into())),
+                without(stop(0)),
+            ]),
+            both,
+        ),
+        (
+            "no number in the deltas",
+            ended(&[
+                ls(whole.clone()),
+                stop(0),
+                start(1, "c2", "pwd", json!({})),
+                without(add(1, "{\"b\":2}".into())),
+                without(stop(1)),
+            ]),
+            both,
+        ),
+        ("never", ended(&[ls(json!({}))]), "ls({}!) toolUse"),
+        ("empty, and the call has stopped", ended(&[ls(json!({})), stop(0)]), "ls({}) toolUse"),
+        ("a text without a start", [vec![say(0, "a"), say(0, "b"), stop(0)], end("end_turn")].concat(), "ab stop"),
+    ];
+    reads(ANTHROPIC, table).await;
+}

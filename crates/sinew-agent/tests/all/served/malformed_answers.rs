@@ -48,13 +48,10 @@ async fn invalid_tool_names_get_an_error_result() {
 async fn malformed_arguments_get_an_error_result() {
     for api in APIS {
         let broken = [("c1", "echo", r#"{"say": "a", oops}"#), ("c2", "echo", r#"{"say": "cut he"#)];
-        // In the protocol of Google, arguments are always valid JSON.
-        if api != "google-generative-ai" {
-            answered(api, calls(api, &broken), &["Invalid JSON in tool arguments: "; 2]).await;
-            // Valid JSON, but not an object.
-            let list = [("c1", "echo", r#"["a"]"#), ("c2", "echo", "7")];
-            answered(api, calls(api, &list), &["Invalid JSON in tool arguments: "; 2]).await;
-        }
+        answered(api, calls(api, &broken), &["Invalid JSON in tool arguments: "; 2]).await;
+        // Valid JSON, but not an object.
+        let list = [("c1", "echo", r#"["a"]"#), ("c2", "echo", "7")];
+        answered(api, calls(api, &list), &["Invalid JSON in tool arguments: "; 2]).await;
         let misfit = [("c1", "echo", r#"{"say": 1}"#), ("c2", "echo", r#"{"shout": "a"}"#)];
         answered(api, calls(api, &misfit), &["Validation failed for tool \"echo\":"; 2]).await;
     }

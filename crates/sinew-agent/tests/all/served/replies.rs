@@ -112,7 +112,7 @@ fn responses(said: ModelAnswer<'_>) -> Vec<Value> {
     list
 }
 
-/// This protocol cannot represent invalid JSON arguments; they become an empty object.
+/// This protocol has arguments as JSON. Some servers send text, which can also be invalid.
 fn google(said: ModelAnswer<'_>) -> Vec<Value> {
     let mut list = Vec::new();
     let mut part = |part: Value| list.push(json!({"candidates": [{"content": {"role": "model", "parts": [part]}}]}));
@@ -120,7 +120,7 @@ fn google(said: ModelAnswer<'_>) -> Vec<Value> {
         part(json!({"text": said.text}));
     }
     for (_, name, arguments) in said.calls {
-        let args: Value = serde_json::from_str(arguments).unwrap_or_else(|_| json!({}));
+        let args: Value = serde_json::from_str(arguments).unwrap_or_else(|_| (*arguments).into());
         part(json!({"functionCall": {"name": name, "args": args}}));
     }
     let reason = if said.cut { "MAX_TOKENS" } else { "STOP" };

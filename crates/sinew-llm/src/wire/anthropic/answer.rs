@@ -10,7 +10,7 @@ use crate::assembly::{Assembly, Kind};
 use crate::error::classify::{self, RequestContext};
 use crate::error::{ErrorInfo, ErrorKind};
 use crate::message::StopReason;
-use crate::wire::protocol::{Progress, ResponseParser};
+use crate::wire::protocol::{Progress, ResponseParser, argument_text};
 
 /// Returns the events of a complete message.
 pub(super) fn from_complete(mut message: Value) -> Option<Vec<Value>> {
@@ -33,14 +33,19 @@ pub(super) fn from_complete(mut message: Value) -> Option<Vec<Value>> {
 #[derive(Default)]
 pub(super) struct Answer {
     blocks: HashMap<u64, OpenBlock>,
+    /// The number of the block that started last, for events without one.
+    last: u64,
+    /// The arguments of calls that have not started.
+    early: HashMap<u64, String>,
     stop: Option<StopReason>,
     ended: bool,
 }
 
 struct OpenBlock {
-    index: usize,
-    /// Arguments that were sent with the start of a call; `None` otherwise.
-    whole: Option<Value>,
+    /// `None` for a block of a tool that the server runs itself.
+    index: Option<usize>,
+    /// Arguments that were sent with the start of a call; empty otherwise.
+    whole: String,
 }
 
 /// An event that adds to a block.
@@ -72,7 +77,7 @@ impl ResponseParser for Answer {
         context: &RequestContext<'_>,
         assembly: &mut Assembly,
     ) -> Result<Progress, ErrorInfo> {
-        let number = data.get("index").and_then(Value::as_u64).unwrap_or(0);
+        let number = data.get("index").and_then(Value::as_u64).unwrap_or(self.last);
         match data.get("type").and_then(Value::as_str).unwrap_or_default() {
             "message_start" => usage(data.pointer("/message/usage"), assembly),
             "content_block_start" => {
@@ -81,25 +86,14 @@ impl ResponseParser for Answer {
                 }
             }
             "content_block_delta" => {
-                if let (Some(open), Some(delta)) = (self.blocks.get(&number), data.get("delta")) {
-                    let text = |key: &str| delta.get(key).and_then(Value::as_str).unwrap_or_default();
-                    match text("type") {
-                        "text_delta" => assembly.delta(open.index, text("text")),
-                        "thinking_delta" => assembly.delta(open.index, text("thinking")),
-                        "input_json_delta" => assembly.delta(open.index, text("partial_json")),
-                        "signature_delta" => assembly.sign(open.index, text("signature")),
-                        _ => {}
-                    }
+                if let Some(delta) = data.get("delta") {
+                    self.delta(number, delta, assembly);
                 }
             }
             "content_block_stop" => {
-                if let Some(open) = self.blocks.remove(&number) {
-                    if let Some(whole) = open.whole
-                        && assembly.text(open.index).is_empty()
-                    {
-                        assembly.delta(open.index, &whole.to_string());
-                    }
-                    assembly.end(open.index);
+                if let Some(OpenBlock { index: Some(index), whole }) = self.blocks.remove(&number) {
+                    assembly.default_arguments(index, &whole);
+                    assembly.end(index);
                 }
             }
             "message_delta" => {
@@ -123,6 +117,7 @@ impl ResponseParser for Answer {
             }
             "message_stop" => {
                 self.ended = true;
+                self.end_blocks(assembly);
                 return Ok(Progress::Done(self.stop.unwrap_or_default()));
             }
             "error" => return Err(classify::from_stream(context, data)),
@@ -135,7 +130,8 @@ impl ResponseParser for Answer {
         let Ok(Piece { kind, index, delta }) = serde_json::from_str::<Piece<'_>>(data) else {
             return false;
         };
-        let (Some(open), "content_block_delta") = (self.blocks.get(&index), &*kind) else {
+        let (Some(&OpenBlock { index: Some(open), .. }), "content_block_delta") = (self.blocks.get(&index), &*kind)
+        else {
             return false;
         };
         let text = match &*delta.kind {
@@ -144,11 +140,12 @@ impl ResponseParser for Answer {
             "input_json_delta" => delta.partial_json,
             _ => return false,
         };
-        assembly.delta(open.index, &text.unwrap_or_default());
+        assembly.delta(open, &text.unwrap_or_default());
         true
     }
 
-    fn end(&mut self, _assembly: &mut Assembly) -> Option<StopReason> {
+    fn end(&mut self, assembly: &mut Assembly) -> Option<StopReason> {
+        self.end_blocks(assembly);
         self.ended.then(|| self.stop.unwrap_or_default())
     }
 }
@@ -156,7 +153,13 @@ impl ResponseParser for Answer {
 impl Answer {
     fn start(&mut self, number: u64, block: &Value, assembly: &mut Assembly) {
         let text = |key: &str| block.get(key).and_then(Value::as_str).unwrap_or_default();
-        let mut whole = None;
+        // A server that gives all blocks one number may end none.
+        if let Some(open) = self.blocks.remove(&number) {
+            end_unfinished(open, assembly);
+        }
+        self.last = number;
+        let early = self.early.remove(&number);
+        let mut whole = String::new();
         let index = match text("type") {
             "text" => {
                 let index = assembly.begin(Kind::Text);
@@ -176,14 +179,61 @@ impl Answer {
                 index
             }
             "tool_use" => {
-                let input = block.get("input").and_then(Value::as_object).filter(|input| !input.is_empty());
-                whole = input.cloned().map(Value::Object);
-                assembly.begin_call(text("id"), text("name"))
+                let input = block.get("input").filter(|input| input.as_object().is_none_or(|input| !input.is_empty()));
+                whole = argument_text(input).into_owned();
+                let index = assembly.begin_call(text("id"), text("name"));
+                assembly.delta(index, &early.unwrap_or_default());
+                index
             }
-            // Blocks of tools that the server runs itself.
-            _ => return,
+            _ => {
+                self.blocks.insert(number, OpenBlock { index: None, whole });
+                return;
+            }
         };
-        self.blocks.insert(number, OpenBlock { index, whole });
+        self.blocks.insert(number, OpenBlock { index: Some(index), whole });
+    }
+
+    /// Appends to a block. One that has not started is started, except a call, whose name is not known.
+    fn delta(&mut self, number: u64, delta: &Value, assembly: &mut Assembly) {
+        let text = |key: &str| delta.get(key).and_then(Value::as_str).unwrap_or_default();
+        let kind = text("type");
+        if !self.blocks.contains_key(&number) {
+            match kind {
+                "text_delta" => self.start(number, &json!({"type": "text"}), assembly),
+                "thinking_delta" => self.start(number, &json!({"type": "thinking"}), assembly),
+                "input_json_delta" => {
+                    let arguments = argument_text(delta.get("partial_json"));
+                    assembly.hold(&arguments);
+                    self.early.entry(number).or_default().push_str(&arguments);
+                    return;
+                }
+                _ => return,
+            }
+        }
+        let Some(index) = self.blocks.get(&number).and_then(|open| open.index) else {
+            return;
+        };
+        match kind {
+            "text_delta" => assembly.delta(index, text("text")),
+            "thinking_delta" => assembly.delta(index, text("thinking")),
+            "input_json_delta" => assembly.delta(index, &argument_text(delta.get("partial_json"))),
+            "signature_delta" => assembly.sign(index, text("signature")),
+            _ => {}
+        }
+    }
+
+    /// Ends the blocks that the server has not ended.
+    fn end_blocks(&mut self, assembly: &mut Assembly) {
+        let mut open: Vec<(u64, OpenBlock)> = self.blocks.drain().collect();
+        open.sort_unstable_by_key(|(number, _)| *number);
+        open.into_iter().for_each(|(_, block)| end_unfinished(block, assembly));
+    }
+}
+
+fn end_unfinished(block: OpenBlock, assembly: &mut Assembly) {
+    if let Some(index) = block.index {
+        assembly.default_arguments(index, &block.whole);
+        assembly.end_unfinished(index);
     }
 }
 

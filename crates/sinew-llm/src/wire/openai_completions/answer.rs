@@ -7,17 +7,20 @@ use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 
 use super::super::json::Json;
-use super::super::protocol::{Progress, ResponseParser};
+use super::super::protocol::{Progress, ResponseParser, argument_text};
 use crate::assembly::{Assembly, Kind};
 use crate::error::classify::{self, RequestContext};
 use crate::error::{ErrorInfo, ErrorKind};
 use crate::message::{AssistantMessage, Block, StopReason, THOUGHT_FIELDS};
+use crate::partial_json;
 
 #[derive(Default)]
 pub(super) struct Answer {
     calls: Vec<Call>,
     /// The number of calls that have begun, in order.
     begun: usize,
+    /// True once text or a call has arrived, which the message of a later event repeats.
+    streamed: bool,
     stop: Option<StopReason>,
     /// The block of the current thinking, and the details that its server needs back.
     thought: Option<usize>,
@@ -81,8 +84,9 @@ impl ResponseParser for Answer {
         let Some(choice) = choice else {
             return Ok(Progress::More);
         };
-        // A server that cannot stream sends the complete message.
-        if let Some(delta) = choice.get("delta").or_else(|| choice.get("message")) {
+        // A server that cannot stream sends the complete message, and others repeat it at the end.
+        let object = |key: &str| choice.get(key).filter(|value| value.is_object());
+        if let Some(delta) = object("delta").or_else(|| object("message").filter(|_| !self.streamed)) {
             self.delta(delta, assembly);
         }
         match choice.get("finish_reason").and_then(Value::as_str) {
@@ -186,6 +190,7 @@ impl Answer {
     }
 
     fn say(&mut self, text: &str, assembly: &mut Assembly) {
+        self.streamed = true;
         self.end_thought(assembly);
         assembly.run(Kind::Text, text);
     }
@@ -234,18 +239,26 @@ impl Answer {
     }
 
     fn call(&mut self, call: &Value, function: Option<&Value>, assembly: &mut Assembly) {
+        self.streamed = true;
         self.end_thought(assembly);
         let number = call.get("index").and_then(Value::as_u64);
         let id = call.get("id").and_then(Value::as_str).unwrap_or_default();
         let name = function.and_then(|function| function.get("name")).and_then(Value::as_str).unwrap_or_default();
+        let arguments = argument_text(function.and_then(|function| function.get("arguments")));
         let known = self.calls.iter().rposition(|known| match number {
-            // Servers that number all calls 0 distinguish them by id.
-            Some(_) => known.number == number && (id.is_empty() || known.id.is_empty() || known.id == id),
+            // Servers that number all calls 0 distinguish them by id; others send another id with each piece.
+            Some(_) if known.number == number => {
+                id.is_empty() || known.id.is_empty() || known.id == id || name.is_empty() && known.index.is_some()
+            }
+            Some(_) => known.number.is_none() && id.is_empty() && name.is_empty(),
             None => known.id == id || id.is_empty() || known.index.is_none() && known.id.is_empty(),
         });
-        // Without number and id, a name begins a call.
-        let known =
-            known.filter(|at| number.is_some() || !id.is_empty() || name.is_empty() || self.calls[*at].index.is_none());
+        // Without number and id, a name begins a call. Without id, it also does after a complete call.
+        let known = known.filter(|at| match number {
+            _ if !id.is_empty() || name.is_empty() => true,
+            None => self.calls[*at].index.is_none(),
+            Some(_) => !self.calls[*at].is_before(name, &arguments, assembly),
+        });
         let at = known.unwrap_or_else(|| {
             self.calls.push(Call { number, id: String::new(), name: String::new(), index: None, early: String::new() });
             self.calls.len() - 1
@@ -259,11 +272,7 @@ impl Answer {
         }
         self.begin_calls(MOST_WAITING, assembly);
         let call = &mut self.calls[at];
-        match function.and_then(|function| function.get("arguments")) {
-            Some(Value::String(arguments)) => call.add(arguments, assembly),
-            Some(arguments @ Value::Object(_)) => call.add(&arguments.to_string(), assembly),
-            _ => {}
-        }
+        call.add(&arguments, assembly);
     }
 
     /// Begins the calls that are next: those with a name, and others once more than `most` are waiting.
@@ -284,6 +293,14 @@ impl Call {
         let index = assembly.begin_call(&self.id, &self.name);
         assembly.delta(index, &std::mem::take(&mut self.early));
         self.index = Some(index);
+    }
+
+    /// Returns true if a piece with this name and no id belongs to another call: this one is complete, and the piece
+    /// does not repeat it.
+    fn is_before(&self, name: &str, arguments: &str, assembly: &Assembly) -> bool {
+        let own = self.index.map_or(&*self.early, |index| assembly.text(index));
+        let repeats = self.name == name && (arguments.is_empty() || arguments == own);
+        !self.name.is_empty() && !repeats && own.trim_end().ends_with('}') && partial_json::parse_strict(own).is_ok()
     }
 
     fn add(&mut self, arguments: &str, assembly: &mut Assembly) {
