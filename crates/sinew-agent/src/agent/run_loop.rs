@@ -404,12 +404,14 @@ impl RunLoop<'_> {
 
     async fn succeeded(&mut self, seen: &mut Vec<AgentMessage>, ended: &RunResult) -> NextStep {
         let agent = self.agent;
-        if ended.answer.as_ref().is_some_and(is_empty) {
-            return self.empty(seen).await;
-        }
-        self.asked_again = false;
         let length = ended.answer.as_ref().is_some_and(|answer| answer.stop_reason == StopReason::Length);
         let large = self.too_large(seen, &[]);
+        let empty = ended.answer.as_ref().is_some_and(is_empty);
+        // Compaction makes room for an answer that the full context cut off.
+        if empty && !(length && large) {
+            return self.empty(seen, length).await;
+        }
+        self.asked_again &= empty;
         let compacted = large && self.compact(seen).await;
         if self.cancel.is_cancelled() {
             return NextStep::Stop(Stop::Aborted);
@@ -434,7 +436,12 @@ impl RunLoop<'_> {
             return NextStep::Run(queued);
         }
         if length {
-            return NextStep::Stop(Stop::OutputLimit);
+            return match empty {
+                // The answer may not be the last one any more, so it is not taken back.
+                true if compacted => NextStep::Stop(Stop::Failed(Box::new(self.no_answer(length)))),
+                true => self.empty(seen, length).await,
+                false => NextStep::Stop(Stop::OutputLimit),
+            };
         }
         match agent.open_items.as_ref().and_then(|items| items()) {
             Some(todos) if agent.settings().todo_reminders && self.reminders < REMINDERS => {
@@ -450,21 +457,33 @@ impl RunLoop<'_> {
     }
 
     /// Repeats the request once after an answer without text and calls; a second such answer in a row is a failure.
-    /// After a message that needs no answer, an empty one is accepted.
-    async fn empty(&mut self, seen: &mut Vec<AgentMessage>) -> NextStep {
+    /// After a message that needs no answer, an empty one is accepted. `length` is true if the output limit ended the
+    /// answer.
+    async fn empty(&mut self, seen: &mut Vec<AgentMessage>, length: bool) -> NextStep {
         if self.agent.settings().allows_empty || answers_note(seen) {
             self.take_back(seen).await;
             return NextStep::Stop(Stop::Done);
         }
         if self.asked_again {
-            let text = "the model's answer was empty twice in a row; rephrase the prompt, or choose another model";
-            let error = ErrorInfo { retryable: false, ..ErrorInfo::new(ErrorKind::Malformed, text) };
-            return self.fall_back(seen, error, None).await;
+            return self.fall_back(seen, self.no_answer(length), None).await;
         }
         self.asked_again = true;
         self.take_back(seen).await;
         self.agent.warn("The model's answer was empty. Asking once more.".into()).await;
         NextStep::Run(Vec::new())
+    }
+
+    /// Returns the error for empty answers. `length` is true if the last one reached the output limit.
+    fn no_answer(&self, length: bool) -> ErrorInfo {
+        let limit = self.agent.settings().max_tokens.unwrap_or(self.agent.model().model.max_tokens);
+        let text = match length {
+            true => format!(
+                "the model's answer was empty, because it reached the output limit of {limit} tokens; raise it with \
+                 --max-tokens or the model's maxTokens, or lower the thinking level"
+            ),
+            false => "the model's answer was empty twice in a row; rephrase the prompt, or choose another model".into(),
+        };
+        ErrorInfo { retryable: false, ..ErrorInfo::new(ErrorKind::Malformed, text) }
     }
 
     /// Returns whether the context with `more` leaves too little of the window free.
@@ -482,9 +501,11 @@ impl RunLoop<'_> {
     }
 }
 
-/// Returns whether an answer ended normally without text and without calls.
+/// Returns whether an answer ended normally or at the output limit, without text and without calls.
 fn is_empty(answer: &AssistantMessage) -> bool {
-    answer.stop_reason == StopReason::Stop && answer.tool_calls().next().is_none() && answer.text().trim().is_empty()
+    matches!(answer.stop_reason, StopReason::Stop | StopReason::Length)
+        && answer.tool_calls().next().is_none()
+        && answer.text().trim().is_empty()
 }
 
 /// Returns the error for a bug in this program.

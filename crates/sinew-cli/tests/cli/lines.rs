@@ -105,6 +105,8 @@ fn the_last_line_reports_how_the_run_ended() {
     let mut cut = text("half");
     cut["stop"] = json!("length");
     let thought = json!({"type": "turn", "content": [{"thinking": "hm"}]});
+    let (mut cut_thought, mut cut_empty) = (thought.clone(), text(""));
+    (cut_thought["stop"], cut_empty["stop"]) = (json!("length"), json!("length"));
     let too_much = json!({"type": "fault", "kind": "overflow"});
     let refused = json!({"type": "fault", "kind": "http", "status": 400, "body": "no such field"});
     for (script, turns, code, last) in [
@@ -117,6 +119,8 @@ fn the_last_line_reports_how_the_run_ended() {
         (cut, "2", 0, "Warning: Output limit reached (raise it with --max-tokens)"),
         (thought, "2", 1, "Error: the model's answer was empty twice in a row"),
         (text(""), "2", 1, "Error: the model's answer was empty twice in a row"),
+        (cut_thought, "2", 1, "Error: the model's answer was empty, because it reached the output limit of "),
+        (cut_empty, "2", 1, "Error: the model's answer was empty, because it reached the output limit of "),
         (refused, "2", 1, "Error: scripted: no such field (HTTP 400)"),
         (too_much, "2", 1, "Error: Context overflow recovery failed: there is too little history to summarize. "),
     ] {

@@ -8,7 +8,7 @@ use sinew_agent::event::Event;
 use sinew_llm::error::ErrorKind;
 use sinew_testkit::provider::{Framing, Reply, Step};
 
-use crate::served::replies::{APIS, ModelAnswer, calls, events, text};
+use crate::served::replies::{APIS, ModelAnswer, calls, events, reply, text};
 use crate::served::test_env::{TestEnv, strict};
 
 /// Checks that after `first` each call gets a result that begins with these texts, and that the model continues.
@@ -133,6 +133,26 @@ async fn a_second_empty_answer_fails_the_run_and_later_prompts_work() {
         let env = env.resumed(api, &server).await;
         assert_eq!(env.prompt("again").await.answer.unwrap().text(), "still fine", "{api}");
         assert_eq!(env.prompt("more").await.stop, Stop::Done, "{api}");
+    }
+}
+
+/// The limit may be reached while the model is thinking.
+#[tokio::test]
+async fn an_answer_that_is_empty_at_the_output_limit_fails_like_any_empty_answer() {
+    for api in APIS {
+        let cut = |text| reply(api, ModelAnswer { text, cut: true, ..ModelAnswer::default() });
+        answered(api, cut(""), &[]).await;
+        let server = strict(vec![cut(""), cut(" "), text(api, "fine"), cut(""), text(api, "")]);
+        let env = TestEnv::new(api, &server, |settings| settings.max_tokens = Some(100));
+        let outcome = env.prompt("go").await;
+        let Stop::Failed(error) = outcome.stop else { panic!("{api}: {:?}", outcome.stop) };
+        let parts = ["answer was empty, because", "the output limit of 100 tokens", "--max-tokens", "maxTokens"];
+        assert!(parts.iter().all(|part| error.message.contains(part)), "{api}: {error}");
+        assert!(error.kind == ErrorKind::Malformed && !error.retryable, "{api}: {error}");
+        assert_eq!(env.prompt("again").await.stop, Stop::Done, "{api}");
+        // The reason of the last answer is the one that is reported.
+        let Stop::Failed(error) = env.prompt("again").await.stop else { panic!("{api}") };
+        assert!(error.message.contains("rephrase the prompt"), "{api}: {error}");
     }
 }
 
