@@ -437,7 +437,7 @@ impl RunLoop<'_> {
         }
         if length {
             return match empty {
-                // The answer may not be the last one any more, so it is not taken back.
+                // The answer may not be the last one any more, so it is not removed.
                 true if compacted => NextStep::Stop(Stop::Failed(Box::new(self.no_answer(length)))),
                 true => self.empty(seen, length).await,
                 false => NextStep::Stop(Stop::OutputLimit),
