@@ -438,6 +438,9 @@ async fn loses_and_doubles_no_words_of_items() {
     let done = |at: u64, item: Value| of_item("output_item.done", &at.into(), "", "item", item);
     let more = |at: u64, id: &str, text: &str| of_item("output_text.delta", &at.into(), id, "delta", text.into());
     let whole = |at: u64, id: &str, text: &str| of_item("output_text.done", &at.into(), id, "text", text.into());
+    let cut = |output: &[Value]| json!({"type": "response.incomplete", "response": {"status": "incomplete", "output": output}});
+    let mut call = function("i", "c", "ls", "");
+    call["status"] = "incomplete".into();
     let thought = of_item("reasoning_summary_text.delta", &json!(0), "r", "delta", "hm".into());
     let part = |at: u64, mut event: Value| {
         event["content_index"] = at.into();
@@ -496,6 +499,8 @@ async fn loses_and_doubles_no_words_of_items() {
             "a b stop",
         ),
         ("only in the answer", vec![added(0, "m"), completed(&[said("m", "a"), said("n", "b")])], "a b stop"),
+        ("only in an answer that was cut", vec![cut(&[said("m", "a")])], "a length"),
+        ("a call without arguments in an answer that was cut", vec![cut(&[said("m", "a"), call])], "a length"),
     ];
     reads(RESPONSES, table).await;
 }
@@ -627,6 +632,16 @@ async fn finds_the_arguments_of_chat_calls_in_any_order() {
             "a name in each piece and no ids",
             vec![piece(zero.clone(), "", "ls", "{\"a\""), piece(zero.clone(), "", "ls", ":1}"), end.clone()],
             first,
+        ),
+        (
+            "a name in each piece, and neither numbers nor ids",
+            vec![
+                piece(none.clone(), "", "ls", "{\"a\""),
+                piece(none.clone(), "", "ls", ":1}"),
+                piece(none.clone(), "", "ls", "{}"),
+                end.clone(),
+            ],
+            "ls({\"a\":1}) ls({}) toolUse",
         ),
         (
             "a late id",

@@ -253,10 +253,11 @@ impl Answer {
             Some(_) => known.number.is_none() && id.is_empty() && name.is_empty(),
             None => known.id == id || id.is_empty() || known.index.is_none() && known.id.is_empty(),
         });
-        // Without number and id, a name begins a call. Without id, it also does after a complete call.
+        // Without id, a name begins a call after a complete one. Without number, it also does after a call that has
+        // no arguments yet.
         let known = known.filter(|at| match number {
             _ if !id.is_empty() || name.is_empty() => true,
-            None => self.calls[*at].index.is_none(),
+            None => self.calls[*at].index.is_none() || self.calls[*at].is_cut(name, assembly),
             Some(_) => !self.calls[*at].is_before(name, &arguments, assembly),
         });
         let at = known.unwrap_or_else(|| {
@@ -298,9 +299,19 @@ impl Call {
     /// Returns true if a piece with this name and no id belongs to another call: this one is complete, and the piece
     /// does not repeat it.
     fn is_before(&self, name: &str, arguments: &str, assembly: &Assembly) -> bool {
-        let own = self.index.map_or(&*self.early, |index| assembly.text(index));
+        let own = self.arguments(assembly);
         let repeats = self.name == name && (arguments.is_empty() || arguments == own);
-        !self.name.is_empty() && !repeats && own.trim_end().ends_with('}') && partial_json::parse_strict(own).is_ok()
+        !self.name.is_empty() && !repeats && is_complete(own)
+    }
+
+    /// Returns true if a piece with this name and no id continues the arguments of this call.
+    fn is_cut(&self, name: &str, assembly: &Assembly) -> bool {
+        let own = self.arguments(assembly);
+        self.name == name && !own.is_empty() && !is_complete(own)
+    }
+
+    fn arguments<'a>(&'a self, assembly: &'a Assembly) -> &'a str {
+        self.index.map_or(&*self.early, |index| assembly.text(index))
     }
 
     fn add(&mut self, arguments: &str, assembly: &mut Assembly) {
@@ -312,6 +323,11 @@ impl Call {
             }
         }
     }
+}
+
+/// Returns true if `arguments` are a complete object. Most that are incomplete need no parser.
+fn is_complete(arguments: &str) -> bool {
+    arguments.trim_end().ends_with('}') && partial_json::parse_strict(arguments).is_ok()
 }
 
 fn read_usage(usage: &Value, assembly: &mut Assembly) {
