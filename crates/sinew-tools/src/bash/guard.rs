@@ -42,8 +42,19 @@ pub(super) fn check(settings: &GuardSettings, command: &str) -> Verdict {
 const DISK: &str = "^[\"']?(of=)?[\"']?/dev/(sd|hd|vd|xvd|nvme|mmcblk|disk)";
 static DISK_NAME: LazyLock<Regex> = LazyLock::new(|| Regex::new(DISK).expect("a constant pattern"));
 
+/// The number of lines within lines that are checked.
+const DEPTH: usize = 6;
+
 /// Returns the rule for a command that is almost always an accident; `None` for other commands.
 fn accident(command: &str) -> Option<&'static str> {
+    of_line(command, 0)
+}
+
+/// Checks a line that is inside of `depth` other commands.
+fn of_line(command: &str, depth: usize) -> Option<&'static str> {
+    if depth > DEPTH {
+        return None;
+    }
     let line = words::read(&command.to_lowercase());
     let dense: String = line.code.split_whitespace().collect();
     if dense.contains(":(){:|:&};:") {
@@ -54,18 +65,113 @@ fn accident(command: &str) -> Option<&'static str> {
     }
     line.commands.iter().find_map(|words| {
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        of_words(&words)
+        of_words(&words, depth)
     })
 }
 
-/// Programs that run the rest of their command line.
-const RUNNERS: [&str; 9] = ["sudo", "doas", "env", "time", "nohup", "command", "exec", "builtin", "nice"];
+/// Programs that run the rest of their command line, and the number of arguments before it. The crate of permissions
+/// has a complete list, but depends on this one.
+const RUNNERS: [(&str, usize); 2] = [
+    (
+        "sudo doas run0 pkexec runuser env time nohup command exec builtin nice ionice setsid stdbuf xargs busybox toybox \
+         unbuffer fakeroot caffeinate chronic eatmydata systemd-run setpriv unshare strace coproc gnice genv gnohup \
+         gstdbuf gxargs",
+        0,
+    ),
+    ("timeout gtimeout chroot flock taskset chrt", 1),
+];
 
-fn of_words(words: &[&str]) -> Option<&'static str> {
-    let start =
-        words.iter().position(|word| !RUNNERS.contains(word) && !word.contains('=') && !word.starts_with('-'))?;
+/// Programs whose option `-c`, or `-S` of `env`, has a shell line.
+const LINE_OPTIONS: [(&str, &[&str]); 2] =
+    [("su runuser script flock sg", &["-c", "--command"]), ("env genv", &["-s", "--split-string"])];
+
+/// Programs whose arguments are a shell line.
+const LINES: [&str; 2] = ["eval", "watch"];
+
+fn names(list: &str, program: &str) -> bool {
+    list.split(' ').any(|name| name == program)
+}
+
+fn own_arguments(program: &str) -> Option<usize> {
+    RUNNERS.iter().find(|(list, _)| names(list, program)).map(|(_, count)| *count)
+}
+
+fn is_runner(program: &str) -> bool {
+    own_arguments(program).is_some()
+}
+
+/// Returns the positions where the command of a runner may begin. The word after an option is its value or the command.
+fn starts(arguments: &[&str], mut own: usize) -> Vec<usize> {
+    let mut found = Vec::new();
+    let mut is_after_option = false;
+    for (at, word) in arguments.iter().enumerate() {
+        if word.starts_with('-') {
+            is_after_option = *word != "--" && !word.contains('=');
+        } else if word.contains('=') {
+            is_after_option = false;
+        } else {
+            found.push(at);
+            match (is_after_option, own) {
+                (true, _) => is_after_option = false,
+                (false, 0) => break,
+                (false, _) => own -= 1,
+            }
+        }
+    }
+    found
+}
+
+/// Returns the script of a shell that is among its arguments; `None` if it is in a file or in the input.
+fn script<'a>(arguments: &[&'a str]) -> Option<&'a str> {
+    if let Some(at) = arguments.iter().position(|word| *word == words::HERE_STRING) {
+        return arguments.get(at + 1).copied();
+    }
+    let (mut is_script, mut has_value) = (false, false);
+    for word in arguments {
+        if std::mem::take(&mut has_value) {
+            continue;
+        }
+        match word.strip_prefix(['-', '+']) {
+            Some(long) if long.starts_with('-') => has_value = ["-rcfile", "-init-file"].contains(&long),
+            Some(letters) => {
+                is_script |= letters.contains('c');
+                has_value = letters.contains('o');
+            }
+            None => return is_script.then_some(*word),
+        }
+    }
+    None
+}
+
+/// Checks the commands that a command runs.
+fn of_inner(program: &str, arguments: &[&str], depth: usize) -> Option<&'static str> {
+    if words::is_shell(program) {
+        return script(arguments).and_then(|script| of_line(script, depth + 1));
+    }
+    if LINES.contains(&program) {
+        return of_line(&arguments.join(" "), depth + 1);
+    }
+    let options = LINE_OPTIONS.iter().find(|(list, _)| names(list, program)).map_or(&[][..], |(_, options)| *options);
+    let value = |pair: &[&str]| options.contains(&pair[0]).then(|| of_line(pair[1], depth + 1)).flatten();
+    if let Some(rule) = arguments.windows(2).find_map(value) {
+        return Some(rule);
+    }
+    if program == "find" {
+        let runs = |word: &&str| ["-exec", "-execdir", "-ok", "-okdir"].contains(word);
+        let at = arguments.iter().position(runs)?;
+        return of_words(&arguments[at + 1..], depth + 1);
+    }
+    let own = own_arguments(program).filter(|_| depth < DEPTH)?;
+    starts(arguments, own).into_iter().find_map(|at| of_words(&arguments[at..], depth + 1))
+}
+
+fn of_words(words: &[&str], depth: usize) -> Option<&'static str> {
+    let start = words.iter().position(|word| !word.contains('='))?;
     let (program, arguments) = words[start..].split_first()?;
     let program = program.rsplit('/').next().unwrap_or(program);
+    if let Some(rule) = of_inner(program, arguments, depth) {
+        return Some(rule);
+    }
     let short = |letter: char| {
         arguments.iter().any(|word| word.starts_with('-') && !word.starts_with("--") && word.contains(letter))
     };
@@ -95,13 +201,12 @@ fn short_after_push(arguments: &[&str]) -> bool {
         .any(|word| word.starts_with('-') && !word.starts_with("--") && word.contains('f'))
 }
 
-fn bare(word: &str) -> String {
-    let word: String = word.chars().filter(|character| !matches!(character, '"' | '\'')).collect();
-    let mut word = word.as_str();
+fn bare(word: &str) -> &str {
+    let mut word = word;
     while let Some(rest) = ["/*", "/.", "/"].iter().find_map(|end| word.strip_suffix(end)) {
         word = rest;
     }
-    word.to_string()
+    word
 }
 
 fn is_root(word: &str) -> bool {
@@ -109,7 +214,7 @@ fn is_root(word: &str) -> bool {
 }
 
 fn is_all(word: &str) -> bool {
-    is_root(word) || ["~", "$home", "${home}"].contains(&bare(word).as_str())
+    is_root(word) || ["~", "$home", "${home}"].contains(&bare(word))
 }
 
 #[cfg(test)]
@@ -153,6 +258,43 @@ mod tests {
             "(cd x; rm -rf /)",
             "if true; then rm -rf /; fi",
             "dd if=x of=\"/dev/sda\"",
+            // Programs that run the rest of their words, with options and arguments of their own.
+            "sudo -u root rm -rf /",
+            "sudo -uroot -- rm -rf /",
+            "sudo --user root rm -rf /",
+            "timeout 5 rm -rf /",
+            "timeout -k 1 -s KILL 5m rm -rf /",
+            "env -i rm -rf /",
+            "env -u HOME A=1 rm -rf /",
+            "nice -n 5 rm -rf /",
+            "ionice -c 3 nice -n5 rm -rf ~",
+            "setsid stdbuf -o L rm -rf /",
+            "FOO=1 nohup rm -rf /",
+            "flock /tmp/lock rm -rf /",
+            "chroot /mnt rm -rf /",
+            "busybox rm -rf /",
+            "doas -u root mkfs.ext4 /dev/sda1",
+            "find . | xargs -n 1 rm -rf /",
+            "time -p rm -rf /",
+            // Lines that a shell runs.
+            "bash -c 'rm -rf /'",
+            "sudo bash -lc \"cd x && rm -rf /\"",
+            "sh -e -c 'rm -rf \"$HOME\"'",
+            "bash -o pipefail -c 'rm -rf /'",
+            "eval 'rm -rf /'",
+            "eval rm -rf /",
+            "bash -c \"bash -c 'rm -rf /'\"",
+            "bash -c $'cd x\\nrm -rf /'",
+            "bash <<< 'rm -rf /'",
+            "su -c 'rm -rf /' root",
+            "echo $'it\\'s' && rm -rf /",
+            "$'rm' -rf $'/'",
+            "r\\m -rf /",
+            "sudo bash <<EOF\nrm -rf /\nEOF",
+            "bash -euo pipefail -c 'rm -rf /'",
+            "env -S 'rm -rf /'",
+            "find x -exec rm -rf / \\;",
+            "'rm' -rf /",
         ] {
             assert!(accident(command).is_some(), "{command}");
         }
@@ -183,6 +325,17 @@ mod tests {
             "chmod 777 ./a",
             "echo rm -rf /",
             "echo x > /dev/null",
+            "echo $'it\\'s; rm -rf /'",
+            "echo \"$'it\\\"s; rm -rf /\"",
+            "git commit -m $'a\\n\\'rm -rf /\\'; rm -rf /'",
+            "bash -c 'echo \"rm -rf /\"'",
+            "bash script.sh -c 'rm -rf /'",
+            "timeout 5 echo rm -rf /",
+            "sudo -u root ls rm -rf /",
+            "sudo echo 'rm -rf /'",
+            "env A='rm -rf /' ls",
+            "grep -c 'rm -rf /' a",
+            "xargs echo rm -rf /",
             "",
         ] {
             assert_eq!(accident(command), None, "{command}");

@@ -1,10 +1,12 @@
 //! Splits a line of bash into words, as far as the guard needs it: quoted text is text, and the content of a
 //! substitution is a command.
 
+use super::is_runner;
+
 /// A line of bash.
 #[derive(Debug, Default)]
 pub(super) struct Line {
-    /// The words of each command, including quotes.
+    /// The words of each command without quotes. A here-string is a word after the word `<<<`.
     pub(super) commands: Vec<Vec<String>>,
     /// The files that output is redirected to.
     pub(super) targets: Vec<String>,
@@ -15,7 +17,14 @@ pub(super) struct Line {
 /// Programs that execute their standard input.
 const SHELLS: [&str; 6] = ["sh", "bash", "dash", "zsh", "ksh", "ash"];
 /// Keywords before a command.
-const KEYWORDS: [&str; 9] = ["if", "then", "elif", "else", "do", "while", "until", "!", "time"];
+const KEYWORDS: [&str; 8] = ["if", "then", "elif", "else", "do", "while", "until", "!"];
+/// The word before a here-string.
+pub(super) const HERE_STRING: &str = "<<<";
+
+/// Returns true if the word names a shell, possibly by a path.
+pub(super) fn is_shell(program: &str) -> bool {
+    SHELLS.contains(&program.rsplit('/').next().unwrap_or(program))
+}
 
 /// Parses a line as far as possible.
 pub(super) fn read(text: &str) -> Line {
@@ -45,15 +54,10 @@ impl Reader {
     fn read(&mut self) {
         while let Some(next) = self.rest.pop() {
             match (next, self.is_quoted) {
-                ('\\', _) => {
-                    self.word.push(next);
-                    self.word.extend(self.rest.pop());
-                }
-                ('"', _) => {
-                    self.is_quoted = !self.is_quoted;
-                    self.word.push(next);
-                }
+                ('\\', _) => self.escaped(),
+                ('"', _) => self.is_quoted = !self.is_quoted,
                 ('\'', false) => self.single_quoted(),
+                ('$', false) if self.rest.last() == Some(&'\'') => self.ansi_quoted(),
                 ('$', _) if self.rest.last() == Some(&'(') => {
                     self.rest.pop();
                     self.open();
@@ -104,14 +108,37 @@ impl Reader {
         }
     }
 
-    fn single_quoted(&mut self) {
-        self.word.push('\'');
-        while let Some(next) = self.rest.pop() {
-            self.word.push(next);
-            if next == '\'' {
-                break;
-            }
+    /// Handles the character after a backslash.
+    fn escaped(&mut self) {
+        let Some(next) = self.rest.pop() else { return };
+        if self.is_quoted && !"$`\"\\\n".contains(next) {
+            self.word.push('\\');
         }
+        if next != '\n' {
+            self.word.push(next);
+        }
+    }
+
+    fn single_quoted(&mut self) {
+        while let Some(next) = self.rest.pop_if(|next| *next != '\'') {
+            self.word.push(next);
+        }
+        self.rest.pop();
+    }
+
+    /// Reads `$'…'`, in which a backslash escapes a quote.
+    fn ansi_quoted(&mut self) {
+        self.rest.pop();
+        while let Some(next) = self.rest.pop_if(|next| *next != '\'') {
+            let escaped = if next == '\\' { self.rest.pop() } else { None };
+            self.word.push(match escaped {
+                Some('n') => '\n',
+                Some('t') => '\t',
+                Some(other) => other,
+                None => next,
+            });
+        }
+        self.rest.pop();
     }
 
     /// Skips `${…}`, which is part of a word.
@@ -165,6 +192,7 @@ impl Reader {
         if self.rest.last() == Some(&'<') {
             // A here-string, which is on the line itself.
             self.rest.pop();
+            self.words.push(HERE_STRING.into());
             return;
         }
         if self.rest.last() == Some(&'-') {
@@ -185,7 +213,7 @@ impl Reader {
         let documents = std::mem::take(&mut self.documents);
         let is_run = self.line.commands.iter().any(|words| {
             let program = words.first().map_or("", String::as_str);
-            SHELLS.contains(&program.rsplit('/').next().unwrap_or(program))
+            is_shell(program) || (is_runner(program) && words.iter().any(|word| is_shell(word)))
         });
         if is_run {
             return;
