@@ -13,6 +13,8 @@ use sinew_session::files::{open_plain, opened_path};
 use super::settings::EditMode;
 use super::spec::{Outcome, PLAIN, Run, Spec, always};
 use super::{Access, Host, HostOptions, arguments, paths, truncate};
+use crate::document::Document;
+use crate::notebook;
 use crate::read_tracker;
 use crate::semantics::{Effects, OutputView, Presentation, Semantics, Subject, ToolKind, searched};
 use crate::snapshots;
@@ -346,7 +348,8 @@ impl Page {
                         self.remember(host);
                         let file = if root.is_file() { root.to_path_buf() } else { root.join(row.path) };
                         self.open = ShownFile::file(&file, &self.access);
-                        match self.open.as_ref().filter(|_| tagged) {
+                        // The lines of a notebook's JSON are not those that an edit by lines changes.
+                        match self.open.as_ref().filter(|open| tagged && !notebook::is_name(&open.path)) {
                             Some(open) => {
                                 self.text.push_str(&format!("@{path}#{}\n", snapshots::tag(&open.content)));
                             }
@@ -429,8 +432,8 @@ impl Page {
         if host.options.settings.edit.mode == EditMode::Replace {
             return;
         }
-        let content = open.content.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&open.content);
-        let lines: Vec<&[u8]> = read_tracker::lines(content).collect();
+        let document = Document::open(&open.path, &open.content);
+        let lines: Vec<&[u8]> = read_tracker::lines(document.text()).collect();
         let same = |(number, text): &&(usize, String)| lines.get(number - 1) == Some(&text.as_bytes());
         let shown: Vec<_> = open.shown.iter().filter(same).map(|(number, _)| number - 1..*number).collect();
         host.snapshots.showed(&open.path, &open.content, &shown);

@@ -10,6 +10,7 @@ mod bash;
 pub mod child;
 mod confinement;
 mod console;
+mod document;
 mod edit;
 mod editor;
 mod fetch;
@@ -47,6 +48,7 @@ pub mod tool;
 mod truncate;
 mod undo;
 mod undo_log;
+mod unicode_form;
 #[cfg(any(test, not(unix)))]
 mod windows_name;
 mod write;

@@ -8,11 +8,14 @@ use sinew::patch::{FileMode, FileName, FilePatch, Form, Operation, Patch, apply_
 use super::settings::{EditMode, FileGuard};
 use super::spec::{Outcome, PLAIN, Run, Spec};
 use super::{Host, HostOptions, arguments, edit, paths, save, truncate};
+use crate::document::Document;
 use crate::file_change::FileChange;
 use crate::file_patch::{ARGUMENT, spelled};
 use crate::read_tracker::FileState;
 use crate::semantics::Semantics;
+use crate::text_form::TextForm;
 use crate::tool::{Call, Concurrency, ToolError, ToolFlags, ToolOutput};
+use crate::unicode_form;
 
 pub(super) static SPEC: Spec = Spec {
     name: "edit",
@@ -49,7 +52,7 @@ struct Arguments {
 struct Draft {
     target: save::Target,
     name: String,
-    /// The content after the changes so far; `None` if the file does not exist.
+    /// The bytes after the changes so far; `None` if the file does not exist.
     content: Option<Vec<u8>>,
     executable: bool,
     notes: Vec<String>,
@@ -58,6 +61,12 @@ struct Draft {
 impl Draft {
     fn is_changed(&self) -> bool {
         self.content != self.target.content || self.executable
+    }
+
+    /// Returns the texts before and after the changes, as `read` shows them.
+    fn texts(&self) -> [Vec<u8>; 2] {
+        [&self.target.content, &self.content]
+            .map(|content| Document::open(&self.target.path, content.as_deref().unwrap_or_default()).text().to_vec())
     }
 }
 
@@ -102,8 +111,8 @@ impl Drafts<'_> {
         Ok(self.files.len() - 1)
     }
 
-    /// Applies the change of one file.
-    fn add(&mut self, file: &FilePatch<'_>) -> Result<(), ToolError> {
+    /// Applies the change of one file; `plain` is the same change with plain lines.
+    fn add(&mut self, file: &FilePatch<'_>, plain: Option<&FilePatch<'_>>) -> Result<(), ToolError> {
         let fail = |text: String| Err(ToolError::Failed(text));
         let is_link = [file.old_mode, file.new_mode].contains(&Some(FileMode::Link));
         if is_link {
@@ -131,8 +140,16 @@ impl Drafts<'_> {
         if file.operation == Operation::Delete && self.form == Form::BeginPatch {
             self.check_replaced(at)?;
         }
-        let applied = apply_to_text(file, &old, 0, &CancelToken::never());
-        let applied = applied.map_err(|error| self.refusal(from, error.message()))?;
+        let replaced = self.files[at].content.take_if(|_| is_new);
+        let (content, note) = match replaced {
+            Some(replaced) => {
+                let new = apply_to_text(file, b"", 0, &CancelToken::never());
+                let new = new.map_err(|error| self.refusal(from, error.message()))?.text;
+                TextForm::of(&replaced).adopt(&replaced, &String::from_utf8_lossy(&new))
+            }
+            None => self.applied(file, plain, from, &old)?,
+        };
+        self.files[at].notes.extend(note);
         if self.is_stale(from) && !is_new {
             let note = "The file changed on disk since it was read; the lines of the patch were still there.";
             self.files[from].notes.push(note.into());
@@ -143,13 +160,50 @@ impl Drafts<'_> {
         let draft = &mut self.files[at];
         draft.executable |= file.new_mode == Some(FileMode::Executable);
         draft.content = match file.operation {
-            Operation::Delete if self.form == Form::Unified && !applied.text.is_empty() => {
+            Operation::Delete if self.form == Form::Unified && !content.is_empty() => {
                 return fail(format!("{}: the file has lines that its deletion does not show.", draft.name));
             }
             Operation::Delete => None,
-            _ => Some(applied.text),
+            _ => Some(content),
         };
         Ok(())
+    }
+
+    /// Returns the bytes of the file `from` after a change of its text, and a note about the match. For a deletion it
+    /// returns the text that is left.
+    fn applied(
+        &self,
+        file: &FilePatch<'_>,
+        plain: Option<&FilePatch<'_>>,
+        from: usize,
+        old: &[u8],
+    ) -> Result<(Vec<u8>, Option<String>), ToolError> {
+        let Draft { target, name, .. } = &self.files[from];
+        let document = Document::open(&target.path, old);
+        let fault = || document.fault().map(|fault| format!("Cannot edit {name}: {fault}. Use bash."));
+        let (text, note) = match apply_to_text(file, document.text(), 0, &CancelToken::never()) {
+            Ok(applied) => (applied.text, None),
+            Err(error) => match plain.and_then(|file| apply_plain(file, document.text())) {
+                Some(text) => {
+                    let note = "The file has these lines with other line ends or in another Unicode form (NFC or NFD), \
+                                which it keeps.";
+                    (text, Some(note.to_string()))
+                }
+                None => return Err(fault().map_or_else(|| self.refusal(from, error.message()), ToolError::Failed)),
+            },
+        };
+        // A file that `read` cannot show may still be renamed or deleted.
+        if file.operation == Operation::Delete {
+            return Ok((text, note));
+        }
+        if text == document.text() {
+            return Ok((old.to_vec(), note));
+        }
+        if let Some(fault) = fault() {
+            return Err(ToolError::Failed(fault));
+        }
+        let content = document.with_text(&text);
+        Ok((content.map_err(|text| ToolError::Failed(format!("{name}: {text}")))?, note))
     }
 
     /// Refuses to replace or delete a file whose content the model has not seen.
@@ -180,6 +234,16 @@ impl Drafts<'_> {
     }
 }
 
+/// Applies the change of one file, with plain lines, to a text with other line ends or in another Unicode form. The other
+/// lines keep their bytes.
+fn apply_plain(file: &FilePatch<'_>, old: &[u8]) -> Option<Vec<u8>> {
+    let old = std::str::from_utf8(old).ok()?;
+    let plain = unicode_form::plain_lines(old);
+    let applied = apply_to_text(file, plain.as_bytes(), 0, &CancelToken::never()).ok()?;
+    let new = String::from_utf8(applied.text).ok()?;
+    Some(unicode_form::respelled_lines(old, &new).into_bytes())
+}
+
 /// Applies a patch to the current files in memory, without writing anything.
 fn draft(host: &Host, call: Option<&Call>, text: &str) -> Result<Vec<Draft>, ToolError> {
     let patch = Patch::parse(text.as_bytes()).map_err(|error| {
@@ -189,9 +253,11 @@ fn draft(host: &Host, call: Option<&Call>, text: &str) -> Result<Vec<Draft>, Too
         };
         ToolError::Failed(format!("{}{hint}", error.message()))
     })?;
+    let plain = unicode_form::plain_lines(text);
+    let plain = Patch::parse(plain.as_bytes()).ok();
     let mut drafts = Drafts { host, call, form: patch.form, files: Vec::new() };
-    for file in &patch.files {
-        drafts.add(file)?;
+    for (index, file) in patch.files.iter().enumerate() {
+        drafts.add(file, plain.as_ref().and_then(|plain| plain.files.get(index)))?;
     }
     let changed: Vec<Draft> = drafts.files.into_iter().filter(Draft::is_changed).collect();
     match changed.is_empty() {
@@ -204,7 +270,8 @@ fn run(host: &Host, call: &Call) -> Outcome {
     let Arguments { patch } = arguments::parse(call)?;
     let drafts = draft(host, Some(call), &patch)?;
     let (mut blocks, mut files) = (Vec::new(), Vec::new());
-    for (at, Draft { target, name, content, executable, notes }) in drafts.iter().enumerate() {
+    for (at, draft) in drafts.iter().enumerate() {
+        let Draft { target, name, content, executable, notes } = draft;
         let written = match content {
             Some(content) => target.write(host, name, content, *executable),
             None => target.remove(host, name),
@@ -212,8 +279,8 @@ fn run(host: &Host, call: &Call) -> Outcome {
         if let Err(ToolError::Failed(text)) = written {
             return Err(ToolError::Failed(format!("{text}\n{}", take_back(host, &drafts[..at]))));
         }
-        let old = target.content.as_deref().unwrap_or_default();
-        let (diff, first) = edit::diff(name, old, content.as_deref().unwrap_or_default());
+        let [old, new] = draft.texts();
+        let (diff, first) = edit::diff(name, &old, &new);
         let verb = match (&target.content, content) {
             (None, _) => "Created",
             (_, None) => "Deleted",
@@ -251,11 +318,9 @@ fn take_back(host: &Host, written: &[Draft]) -> String {
 pub(super) fn preview(host: &Host, arguments: &Value) -> Option<Vec<FileChange>> {
     let text = arguments.get(ARGUMENT)?.as_str()?;
     let drafts = draft(host, None, text).ok()?;
-    let bytes = |content: &Option<Vec<u8>>| content.clone().unwrap_or_default();
-    Some(
-        drafts
-            .iter()
-            .map(|file| edit::change(&file.name, &bytes(&file.target.content), &bytes(&file.content)))
-            .collect(),
-    )
+    let change = |file: &Draft| {
+        let [old, new] = file.texts();
+        edit::change(&file.name, &old, &new)
+    };
+    Some(drafts.iter().map(change).collect())
 }

@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use parking_lot::Mutex;
 use sha2::{Digest, Sha256};
 
+use crate::document::Document;
+
 /// The number of tracked files; the oldest is dropped first.
 const MOST: usize = 100;
 /// The number of shown ranges tracked per file; the oldest is dropped first.
@@ -72,8 +74,8 @@ impl ReadTracker {
         self.put(path, FileKnowledge { hash: Some(hash(content)), whole: true, read: true, parts: VecDeque::new() });
     }
 
-    /// Records shown lines; `first` is the number of the first one. Lines are the raw bytes of the file without line
-    /// ends.
+    /// Records shown lines; `first` is the number of the first one. Lines are those of the text that `read` shows,
+    /// without line ends.
     pub(super) fn showed<'a>(
         &self,
         path: &Path,
@@ -101,7 +103,8 @@ impl ReadTracker {
         if known.hash != Some(now) {
             known = FileKnowledge { hash: Some(now), read: known.read, ..FileKnowledge::default() };
         }
-        let lines: Vec<&[u8]> = lines(content.strip_prefix(b"\xef\xbb\xbf").unwrap_or(content)).collect();
+        let document = Document::open(path, content);
+        let lines: Vec<&[u8]> = lines(document.text()).collect();
         for (number, text) in shown {
             if number.checked_sub(1).and_then(|index| lines.get(index)) == Some(&text.as_bytes()) {
                 known.push(part(number, std::iter::once(text.as_bytes())));
@@ -128,7 +131,8 @@ impl ReadTracker {
         if known.hash == Some(hash(now)) {
             return FileState::Same;
         }
-        let lines: Vec<&[u8]> = lines(now.strip_prefix(b"\xef\xbb\xbf").unwrap_or(now)).collect();
+        let document = Document::open(path, now);
+        let lines: Vec<&[u8]> = lines(document.text()).collect();
         let same = |known: &Part| {
             let shown = lines.get(known.first - 1..known.first - 1 + known.lines);
             shown.is_some_and(|shown| part(known.first, shown.iter().copied()) == *known)

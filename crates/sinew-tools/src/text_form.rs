@@ -2,14 +2,19 @@
 
 use std::borrow::Cow;
 
+/// The number of bytes that show whether a file is binary.
+const HEAD: usize = 8 * 1024;
+
 /// The encoding and line ends of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct TextForm {
     encoding: Encoding,
     /// True if it begins with a byte order mark.
     has_mark: bool,
-    /// True if every line ends with CRLF.
-    is_crlf: bool,
+    ends: LineEnds,
+    /// False if the bytes are not valid in the encoding.
+    is_valid: bool,
+    is_binary: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,6 +22,27 @@ enum Encoding {
     Utf8,
     Utf16Le,
     Utf16Be,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum LineEnds {
+    /// There is at most one line.
+    None,
+    Lf,
+    Crlf,
+    Mixed,
+}
+
+impl LineEnds {
+    fn of(text: &[u8]) -> LineEnds {
+        let lines = memchr::memchr_iter(b'\n', text).count();
+        match memchr::memmem::find_iter(text, b"\r\n").count() {
+            _ if lines == 0 => LineEnds::None,
+            0 => LineEnds::Lf,
+            windows if windows == lines => LineEnds::Crlf,
+            _ => LineEnds::Mixed,
+        }
+    }
 }
 
 impl TextForm {
@@ -28,11 +54,16 @@ impl TextForm {
             [0xfe, 0xff, ..] => (Encoding::Utf16Be, true),
             _ => (Encoding::Utf8, false),
         };
-        let form = TextForm { encoding, has_mark, is_crlf: false };
+        let form = TextForm { encoding, has_mark, ends: LineEnds::None, is_valid: true, is_binary: false };
         let text = form.decode(content);
-        let lines = memchr::memchr_iter(b'\n', &text).count();
-        let is_crlf = lines > 0 && memchr::memmem::find_iter(&text, b"\r\n").count() == lines;
-        TextForm { is_crlf, ..form }
+        let is_valid = match encoding {
+            Encoding::Utf8 => std::str::from_utf8(&text).is_ok(),
+            // An odd trailing byte or an unpaired surrogate would be lost.
+            Encoding::Utf16Le | Encoding::Utf16Be => form.encode(&text) == content,
+        };
+        // This includes UTF-32, of which one mark begins like that of UTF-16, and UTF-16 without a mark.
+        let is_binary = form.decode(&content[..content.len().min(HEAD)]).contains(&0);
+        TextForm { ends: LineEnds::of(&text), is_valid, is_binary, ..form }
     }
 
     /// Returns true if the file is UTF-16.
@@ -40,10 +71,24 @@ impl TextForm {
         self.encoding != Encoding::Utf8
     }
 
-    /// Converts to UTF-8, keeping the byte order mark of a UTF-8 file and removing that of UTF-16.
+    /// Returns true if the start of the file contains a NUL character.
+    pub(super) fn is_binary(self) -> bool {
+        self.is_binary
+    }
+
+    /// Returns the reason why the text cannot be changed; `None` if it can.
+    pub(super) fn fault(self) -> Option<&'static str> {
+        match self {
+            TextForm { is_binary: true, .. } => Some("it is binary"),
+            form if form.is_utf16() && !form.is_valid => Some("it begins like UTF-16, but is not valid UTF-16"),
+            _ => None,
+        }
+    }
+
+    /// Converts to UTF-8 without the byte order mark.
     pub(super) fn decode(self, content: &[u8]) -> Cow<'_, [u8]> {
         let unit = match self.encoding {
-            Encoding::Utf8 => return Cow::Borrowed(content),
+            Encoding::Utf8 => return Cow::Borrowed(&content[if self.has_mark { 3 } else { 0 }..]),
             Encoding::Utf16Le => u16::from_le_bytes,
             Encoding::Utf16Be => u16::from_be_bytes,
         };
@@ -51,14 +96,10 @@ impl TextForm {
         Cow::Owned(String::from_utf16_lossy(&units).into_bytes())
     }
 
-    /// Returns true if [`TextForm::decode`] loses nothing: an odd trailing byte or an unpaired surrogate would be lost.
-    pub(super) fn is_whole(self, content: &[u8]) -> bool {
-        !self.is_utf16() || self.encode(&self.decode(content)) == content
-    }
-
     /// Encodes `text`, in the form that [`TextForm::decode`] returns, as the bytes of the file.
     pub(super) fn encode(self, text: &[u8]) -> Vec<u8> {
         let bytes = match self.encoding {
+            Encoding::Utf8 if self.has_mark => return [&b"\xef\xbb\xbf"[..], text].concat(),
             Encoding::Utf8 => return text.to_vec(),
             Encoding::Utf16Le => u16::to_le_bytes,
             Encoding::Utf16Be => u16::to_be_bytes,
@@ -67,32 +108,61 @@ impl TextForm {
         std::iter::once(0xfeff).chain(text.encode_utf16()).flat_map(bytes).collect()
     }
 
-    /// Encodes `text` of a model as the bytes of the file. Models write no byte order mark and `\n`, unless the text
-    /// has others.
-    pub(super) fn adopt(self, text: &str) -> Vec<u8> {
+    /// Encodes `text`, with which a model replaces the file `old` of this form. Models write no byte order mark and
+    /// `\n`, unless the text has others. Returns the bytes, and a note about the form that they keep or change.
+    pub(super) fn adopt(self, old: &[u8], text: &str) -> (Vec<u8>, Option<String>) {
         let bare = text.strip_prefix('\u{feff}').unwrap_or(text);
-        let lines = match self.is_crlf && !bare.contains('\r') {
-            true => Cow::Owned(bare.replace('\n', "\r\n")),
-            false => Cow::Borrowed(bare),
-        };
-        match self.encoding {
-            Encoding::Utf8 if self.has_mark || bare.len() < text.len() => format!("\u{feff}{lines}").into_bytes(),
-            _ => self.encode(lines.as_bytes()),
+        if self.is_binary || !self.is_valid {
+            let what = match self {
+                TextForm { is_binary: true, .. } => "binary",
+                form if form.is_utf16() => "not valid UTF-16",
+                _ => "not valid UTF-8",
+            };
+            return (utf8(text), Some(format!("[The old content was {what}; the file is UTF-8 now.]")));
         }
+        let plain = || bare.replace("\r\n", "\n");
+        let lines = match self.ends {
+            LineEnds::Crlf => Cow::Owned(plain().replace('\n', "\r\n")),
+            LineEnds::Mixed => {
+                let old = self.decode(old);
+                Cow::Owned(with_line_ends(&plain(), &old, (0, old.len())))
+            }
+            LineEnds::Lf | LineEnds::None => Cow::Borrowed(bare),
+        };
+        let bytes = match self.encoding {
+            Encoding::Utf8 if bare.len() < text.len() => utf8(&format!("\u{feff}{lines}")),
+            _ => self.encode(lines.as_bytes()),
+        };
+        (bytes, self.note(LineEnds::of(lines.as_bytes())))
     }
 
-    /// Describes which parts of the form a new text keeps, if they differ from what a model writes by default; `None`
-    /// otherwise.
-    pub(super) fn note(self) -> Option<String> {
+    /// Describes which parts of the form a new text with these line ends keeps or changes, if they differ from what a
+    /// model writes by default; `None` otherwise.
+    fn note(self, ends: LineEnds) -> Option<String> {
         let encoding = match (self.encoding, self.has_mark) {
             (Encoding::Utf8, true) => Some("byte order mark"),
             (Encoding::Utf8, false) => None,
             (Encoding::Utf16Le, _) => Some("encoding UTF-16 LE"),
             (Encoding::Utf16Be, _) => Some("encoding UTF-16 BE"),
         };
-        let kept: Vec<&str> = encoding.into_iter().chain(self.is_crlf.then_some("CRLF line ends")).collect();
-        (!kept.is_empty()).then(|| format!("[The file keeps its {}.]", kept.join(" and ")))
+        let kept_ends = (self.ends == LineEnds::Crlf).then_some("CRLF line ends");
+        let kept: Vec<&str> = encoding.into_iter().chain(kept_ends).collect();
+        let kept = (!kept.is_empty()).then(|| format!("[The file keeps its {}.]", kept.join(" and ")));
+        let changed = match (self.ends, ends) {
+            (LineEnds::Mixed, _) => {
+                Some("[The file keeps its mixed line ends: each unchanged line at its start and end keeps its own.]")
+            }
+            (LineEnds::Lf, LineEnds::Crlf) => Some("[The line ends changed from LF to CRLF.]"),
+            (LineEnds::Lf, LineEnds::Mixed) => Some("[The line ends changed from LF to both LF and CRLF.]"),
+            _ => None,
+        };
+        let notes: Vec<String> = kept.into_iter().chain(changed.map(String::from)).collect();
+        (!notes.is_empty()).then(|| notes.join("\n"))
     }
+}
+
+fn utf8(text: &str) -> Vec<u8> {
+    text.as_bytes().to_vec()
 }
 
 /// Returns `new`, the replacement of `file[from..to]`, with the line ends of the file. A line that the old text
@@ -155,19 +225,23 @@ mod tests {
 
     use super::*;
 
+    const LEGACY: &str = "[The old content was not valid UTF-8; the file is UTF-8 now.]";
+
     #[track_caller]
     fn check_adopted(old: &[u8], new: &str, expect: &[u8], note: Option<&str>) {
-        let form = TextForm::of(old);
-        assert_eq!(form.adopt(new), expect);
-        assert_eq!(form.note().as_deref(), note);
+        let (bytes, said) = TextForm::of(old).adopt(old, new);
+        assert_eq!((bytes.as_slice(), said.as_deref()), (expect, note));
     }
 
     #[test]
     fn a_new_text_adopts_the_encoding_and_line_endings_of_the_old() {
         check_adopted(b"a\nb\n", "c\n", b"c\n", None);
         check_adopted(b"a\r\nb\r\n", "c\nd", b"c\r\nd", Some("[The file keeps its CRLF line ends.]"));
-        check_adopted(b"a\r\nb\r\n", "c\r\nd\n", b"c\r\nd\n", Some("[The file keeps its CRLF line ends.]"));
-        check_adopted(b"a\r\nb\n", "c\n", b"c\n", None);
+        check_adopted(b"a\r\nb\r\n", "c\r\nd\n", b"c\r\nd\r\n", Some("[The file keeps its CRLF line ends.]"));
+        let mixed = "[The file keeps its mixed line ends: each unchanged line at its start and end keeps its own.]";
+        check_adopted(b"a\r\nb\nc\n", "a\nx\nc\n", b"a\r\nx\r\nc\n", Some(mixed));
+        check_adopted(b"a\n", "a\r\n", b"a\r\n", Some("[The line ends changed from LF to CRLF.]"));
+        check_adopted(b"\xe4\n", "\u{e4}\n", "\u{e4}\n".as_bytes(), Some(LEGACY));
         check_adopted(b"\xef\xbb\xbfa", "c\n", b"\xef\xbb\xbfc\n", Some("[The file keeps its byte order mark.]"));
         check_adopted(b"\xef\xbb\xbfa", "\u{feff}c", b"\xef\xbb\xbfc", Some("[The file keeps its byte order mark.]"));
         check_adopted(b"a", "\u{feff}c", b"\xef\xbb\xbfc", None);
@@ -222,7 +296,7 @@ mod tests {
             let content = [mark, &content].concat();
             let form = TextForm::of(&content);
             let again = form.encode(&form.decode(&content));
-            prop_assert_eq!(form.is_whole(&content), again == content);
+            prop_assert!(again == content || form.fault().is_some());
         }
     }
 }

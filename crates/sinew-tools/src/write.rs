@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::settings::EditMode;
 use super::spec::{Outcome, PLAIN, Run, Spec, always};
 use super::{Host, HostOptions, arguments, edit, paths, save};
+use crate::document::Document;
 use crate::file_change::FileChange;
 use crate::notebook::{self, Notebook};
 use crate::read_tracker;
@@ -82,9 +83,8 @@ pub(super) fn preview(host: &Host, arguments: &Value) -> Option<FileChange> {
     };
     let new = bare.unwrap_or(content);
     let old = target.content.as_deref().unwrap_or_default();
-    let form = TextForm::of(old);
-    let new = target.content.as_ref().map_or_else(|| new.clone().into_bytes(), |_| form.adopt(&new));
-    Some(edit::change(&name, &form.decode(old), &form.decode(&new)))
+    let (new, _) = adopted(target.content.as_deref(), &new);
+    Some(edit::change(&name, &TextForm::of(old).decode(old), &TextForm::of(&new).decode(&new)))
 }
 
 fn run(host: &Host, call: &Call) -> Outcome {
@@ -114,24 +114,30 @@ fn run(host: &Host, call: &Call) -> Outcome {
     let stripped = bare.is_some();
     let content = bare.unwrap_or(content);
     let executable = content.starts_with("#!");
-    let form = target.content.as_deref().map(TextForm::of);
-    let bytes = form.map_or_else(|| content.clone().into_bytes(), |form| form.adopt(&content));
+    let (bytes, form_note) = adopted(target.content.as_deref(), &content);
     target.write(host, &name, &bytes, executable)?;
     let mut text = format!("Successfully wrote {} bytes to {name}", bytes.len());
-    // A file in UTF-16 has no lines that a patch could refer to.
-    if hashline && !form.is_some_and(TextForm::is_utf16) {
-        let all = 0..read_tracker::lines(&bytes).count();
+    if hashline {
+        let all = 0..read_tracker::lines(Document::open(&target.path, &bytes).text()).count();
         let tag = host.snapshots.showed(&target.path, &bytes, &[all]);
         text.insert_str(0, &format!("@{name}#{tag}\n"));
     }
     if stripped {
         text.push_str("\n[The header and the line numbers were removed from the content.]");
     }
-    for note in form.and_then(TextForm::note).into_iter().chain(note).chain(target.parted()) {
+    for note in form_note.into_iter().chain(note).chain(target.parted()) {
         text.push_str(&format!("\n{note}"));
     }
     let output = ToolOutput::text(text);
     Ok(if executable { output.with_details(json!({"madeExecutable": true})) } else { output })
+}
+
+/// Returns the bytes with which `content` replaces `old`, in the form of the old bytes, and a note about that form.
+fn adopted(old: Option<&[u8]>, content: &str) -> (Vec<u8>, Option<String>) {
+    match old {
+        Some(old) => TextForm::of(old).adopt(old, content),
+        None => (content.as_bytes().to_vec(), None),
+    }
 }
 
 /// Returns content copied from a read without the header and the line prefixes `<n>:`; `None` unless every line has one

@@ -2,15 +2,13 @@
 
 use std::path::Path;
 
-use icu_normalizer::{
-    ComposingNormalizerBorrowed as ComposingNormalizer, DecomposingNormalizerBorrowed as DecomposingNormalizer,
-};
 use serde::Deserialize;
 
-use super::find::{Replacements, closest, find};
+use super::find::{Replacements, closest, find, find_composed};
 use super::view::Stage;
-use crate::notebook::Notebook;
-use crate::text_form::{TextForm, with_line_ends};
+use crate::document::Document;
+use crate::text_form::with_line_ends;
+use crate::unicode_form::UnicodeForm;
 
 /// One edit.
 #[derive(Deserialize)]
@@ -65,34 +63,34 @@ pub(super) fn apply(
     edits: &[Change],
     fuzzy: bool,
 ) -> Result<EditedFile, Fault> {
-    let form = TextForm::of(bytes);
-    if !form.is_whole(bytes) {
-        let text = format!("Cannot edit {name}: it begins like UTF-16, but is not valid UTF-16. Use bash.");
-        return Err(Fault::Impossible(text));
+    let document = Document::open(path, bytes);
+    if let Some(fault) = document.fault() {
+        return Err(Fault::Impossible(format!("Cannot edit {name}: {fault}. Use bash.")));
     }
     let is_end = edits.iter().any(|edit| edit.old_text.is_empty());
-    if let Some(notebook) = Notebook::open(path, bytes) {
+    if let Some(notebook) = document.notebook() {
         if is_end {
             let text = format!("Cannot append to {name}: oldText must be a text of a cell. Use bash to add a cell.");
             return Err(Fault::Impossible(text));
         }
-        match replaced(name, notebook.text().as_bytes(), edits, fuzzy) {
+        match replaced(name, document.text(), edits, fuzzy) {
             Ok((mut edited, places)) => {
-                edited.bytes = notebook.with(&places).map_err(|text| Fault::Impossible(format!("{name}: {text}")))?;
+                let bytes = document.with_places(notebook, &places);
+                edited.bytes = bytes.map_err(|text| Fault::Impossible(format!("{name}: {text}")))?;
                 return Ok(edited);
             }
             // The text may be in the JSON.
             Err(Fault::NotFound(text)) => {
-                return replaced(name, bytes, edits, fuzzy)
-                    .map(|(edited, _)| EditedFile { bytes: edited.new.clone(), ..edited })
+                return replaced(name, document.source(), edits, fuzzy)
+                    .map(|(edited, _)| EditedFile { bytes: document.with_source(&edited.new), ..edited })
                     .map_err(|_| Fault::NotFound(text));
             }
             Err(other) => return Err(other),
         }
     }
-    let old = form.decode(bytes);
-    let (edited, _) = if is_end { put_at_end(name, &old, edits)? } else { replaced(name, &old, edits, fuzzy)? };
-    Ok(EditedFile { bytes: form.encode(&edited.new), ..edited })
+    let old = document.source();
+    let (edited, _) = if is_end { put_at_end(name, old, edits)? } else { replaced(name, old, edits, fuzzy)? };
+    Ok(EditedFile { bytes: document.with_source(&edited.new), ..edited })
 }
 
 /// Handles an empty old text: the new text is appended to an existing file, or creates one.
@@ -176,19 +174,26 @@ fn find_edit(
     notes: &mut Vec<String>,
 ) -> Option<Replacements> {
     if let Some(found) = find(file, old, new, false, all) {
+        if all && !old.is_ascii() {
+            notes.extend(unmatched_twins(file, old, &found));
+        }
         return Some(found);
     }
     // The same characters in composed or decomposed form, as in the file.
-    let composed = |text: &str| ComposingNormalizer::new_nfc().normalize(text).into_owned();
-    let decomposed = |text: &str| DecomposingNormalizer::new_nfd().normalize(text).into_owned();
-    let forms = [(composed(old), composed(new), "NFC"), (decomposed(old), decomposed(new), "NFD")];
-    for (old, new, form) in forms.iter().filter(|(form, ..)| form != old) {
-        if let Some(found) = find(file, old, new, false, all) {
-            notes.push(format!(
-                "the file uses Unicode form {form} for these characters; the new text was converted to it"
-            ));
-            return Some(found);
-        }
+    let twins = if old.is_ascii() { Vec::new() } else { find_composed(file, old, new) };
+    if let Some((from, to, _)) = twins.first() {
+        let form = match UnicodeForm::of(&String::from_utf8_lossy(&file[*from..*to])) {
+            UnicodeForm::Composed => Some("NFC"),
+            UnicodeForm::Decomposed => Some("NFD"),
+            UnicodeForm::Mixed => None,
+        };
+        notes.push(match form {
+            Some(form) => {
+                format!("the file uses Unicode form {form} for these characters; the new text was converted to it")
+            }
+            None => "the file mixes the Unicode forms NFC and NFD here; unchanged characters keep their form".into(),
+        });
+        return Some(Replacements { stage: Stage::Exact, places: twins });
     }
     if let Some(bare) = without_numbers(old)
         && let Some(found) = find(file, &bare, &without_numbers(new).unwrap_or_else(|| new.to_string()), fuzzy, all)
@@ -197,6 +202,20 @@ fn find_edit(
         return Some(found);
     }
     if fuzzy { find(file, old, new, true, all) } else { None }
+}
+
+/// Returns a note about the lines with `old` in another Unicode form, which are not replaced; `None` if there are none.
+fn unmatched_twins(file: &[u8], old: &str, found: &Replacements) -> Option<String> {
+    let is_found = |from: usize| found.places.iter().any(|(start, ..)| *start == from);
+    let lines: Vec<String> = find_composed(file, old, old)
+        .iter()
+        .filter(|(from, ..)| !is_found(*from))
+        .take(10)
+        .map(|(from, ..)| (memchr::memchr_iter(b'\n', &file[..*from]).count() + 1).to_string())
+        .collect();
+    let (what, verb) = if lines.len() == 1 { ("line", "has") } else { ("lines", "have") };
+    let lines = (!lines.is_empty()).then(|| lines.join(", "))?;
+    Some(format!("{what} {lines} {verb} the text in another Unicode form (NFC or NFD), which was not replaced"))
 }
 
 /// Returns the text without the line prefixes `<n>:`; `None` unless every line has one.

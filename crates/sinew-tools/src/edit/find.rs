@@ -3,6 +3,7 @@
 use memchr::memmem;
 
 use super::view::{Stage, View, indent};
+use crate::unicode_form::respelled;
 
 /// Positions in a file and their replacements.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,6 +41,20 @@ pub(super) fn find(file: &[u8], old: &str, new: &str, fuzzy: bool, all: bool) ->
         }
     }
     (fuzzy && !all).then(|| shifted(file, old, new)).flatten()
+}
+
+/// Returns the positions of `old` in `file` in any Unicode form. In the replacements, characters that stay keep the
+/// form that they have in the file.
+pub(super) fn find_composed(file: &[u8], old: &str, new: &str) -> Vec<(usize, usize, String)> {
+    let (view, wanted) = (View::composed(file), View::composed(old.as_bytes()).bytes);
+    let place = |at: usize| {
+        let (from, to) = view.source(at, at + wanted.len())?;
+        let there = std::str::from_utf8(&file[from..to]).ok()?;
+        // Marks in another order can have the same length, so the ends of the match may be inside them.
+        let is_same = View::composed(there.as_bytes()).bytes == wanted;
+        is_same.then(|| (from, to, respelled(&there.replace("\r\n", "\n"), new)))
+    };
+    memmem::find_iter(&view.bytes, &wanted).filter_map(place).collect()
 }
 
 /// The number of candidates of the last stage that are compared. A text with more candidates is not unique enough.

@@ -131,12 +131,13 @@ pub(super) fn reject_early(host: &Host, whole: &Value) -> Option<String> {
     let name = paths::shown(cwd, &path);
     // The call has not been checked yet, so the reason must not reveal what a rule may forbid.
     let access = host.access(SPEC.name, SPEC.semantics.effects, Some(""), cwd);
-    let Some(content) = save::look(&path, &name, &access).ok()?.content else {
+    let target = save::look(&path, &name, &access).ok()?;
+    let Some(content) = target.content else {
         return Some(format!("File not found: {name}"));
     };
     let change = |old_text| Change { old_text, new_text: String::new(), replace_all: true };
     let edits: Vec<Change> = old_texts.into_iter().map(change).collect();
-    match apply((&name, &path), &content, &edits, host.options.settings.edit.fuzzy) {
+    match apply((&name, &target.path), &content, &edits, host.options.settings.edit.fuzzy) {
         Err(Fault::NotFound(text)) => Some(text),
         _ => None,
     }
@@ -159,7 +160,7 @@ pub(super) fn preview(host: &Host, arguments: &Value) -> Option<FileChange> {
         save::look(&path, &name, &host.access(SPEC.name, SPEC.semantics.effects, None, cwd)).ok()?.with_unsaved(host);
     let is_end = edits.iter().any(|edit| edit.old_text.is_empty());
     let bytes = target.content.as_deref().or(is_end.then_some(b""))?;
-    let edited = apply((&name, &path), bytes, &edits, host.options.settings.edit.fuzzy).ok()?;
+    let edited = apply((&name, &target.path), bytes, &edits, host.options.settings.edit.fuzzy).ok()?;
     Some(change(&name, &edited.old, &edited.new))
 }
 
@@ -181,7 +182,7 @@ fn run(host: &Host, call: &Call) -> Outcome {
     let Some(bytes) = target.content.as_deref().or(is_end.then_some(b"")) else {
         return Err(ToolError::Failed(format!("File not found: {name}")));
     };
-    let edited = match apply((&name, &path), bytes, &edits, host.options.settings.edit.fuzzy) {
+    let edited = match apply((&name, &target.path), bytes, &edits, host.options.settings.edit.fuzzy) {
         Ok(edited) => edited,
         Err(Fault::NotFound(_) | Fault::Ambiguous(_)) if stale => {
             return Err(ToolError::Failed(save::changed(&name)));

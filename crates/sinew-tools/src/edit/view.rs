@@ -1,5 +1,7 @@
 //! A text as a matching stage sees it, and the mapping back to its bytes.
 
+use crate::unicode_form::{clusters, composed};
+
 /// The differences that a matching stage ignores. Each stage also ignores those of the stages before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Stage {
@@ -60,6 +62,33 @@ impl View {
                 view.run(b"\n", at + body.len(), at + line.len());
             }
             at += line.len();
+        }
+        view
+    }
+
+    /// Returns the text with `\n` line ends and in the Unicode form NFC.
+    pub(super) fn composed(text: &[u8]) -> View {
+        let mut view = View { bytes: Vec::with_capacity(text.len()), runs: Vec::new() };
+        let mut at = 0;
+        for line in text.split_inclusive(|byte| *byte == b'\n') {
+            let body = match line.ends_with(b"\n") {
+                true => super::super::read_tracker::bare(line),
+                false => line,
+            };
+            for chunk in body.utf8_chunks() {
+                for part in clusters(chunk.valid()) {
+                    let part_text = composed(&chunk.valid()[part.clone()]);
+                    view.run(part_text.as_bytes(), at + part.start, at + part.end);
+                }
+                at += chunk.valid().len();
+                view.run(chunk.invalid(), at, at + chunk.invalid().len());
+                at += chunk.invalid().len();
+            }
+            if line.ends_with(b"\n") {
+                let end = at + line.len() - body.len();
+                view.run(b"\n", at, end);
+                at = end;
+            }
         }
         view
     }

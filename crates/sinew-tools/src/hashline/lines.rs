@@ -84,31 +84,43 @@ impl<'a> Lines<'a> {
         Ok(hunks)
     }
 
+    /// Returns a line, the line end that it has or gets if another line follows it, and `known`.
+    fn split(&self, index: usize, known: bool) -> (&'a [u8], &'a [u8], bool) {
+        let line = self.all[index];
+        // A lone carriage return at the very end is content.
+        let bare = if line.ends_with(b"\n") { crate::read_tracker::bare(line) } else { line };
+        let own = &line[bare.len()..];
+        (bare, if own.is_empty() { self.end } else { own }, known)
+    }
+
     /// Applies sorted hunks that do not overlap. Other lines are unchanged byte for byte, and the file keeps its last
     /// line end or its absence. `known` are the lines that the model knows.
     pub(super) fn apply(&self, hunks: &[Hunk], known: &[Range<usize>]) -> PatchResult {
-        let mut out: Vec<(&[u8], bool, bool)> = Vec::with_capacity(self.count());
+        // Each line, its line end, and whether it is known.
+        let mut out: Vec<(&[u8], &[u8], bool)> = Vec::with_capacity(self.count());
         let mut at = 0;
         let is_known = |index: usize| {
             let behind = known.partition_point(|range| range.end <= index);
             known.get(behind).is_some_and(|range| range.contains(&index))
         };
         for hunk in hunks {
-            out.extend((at..hunk.at.start).map(|index| (self.all[index], true, is_known(index))));
-            out.extend(hunk.body.iter().map(|line| (line.as_bytes(), false, true)));
+            out.extend((at..hunk.at.start).map(|index| self.split(index, is_known(index))));
+            out.extend(hunk.body.iter().zip(hunk.at.start..).map(|(line, index)| {
+                // A new line gets the line end of the line that it replaces.
+                let end = if index < hunk.at.end { self.split(index, true).1 } else { self.end };
+                (line.as_bytes(), end, true)
+            }));
             at = hunk.at.end;
         }
-        out.extend((at..self.count()).map(|index| (self.all[index], true, is_known(index))));
+        out.extend((at..self.count()).map(|index| self.split(index, is_known(index))));
         let ended = self.all.last().is_none_or(|line| line.ends_with(b"\n"));
         let mut content = if self.bom { b"\xef\xbb\xbf".to_vec() } else { Vec::new() };
         let mut ranges: Vec<Range<usize>> = Vec::new();
         let last = out.len().wrapping_sub(1);
-        for (index, (line, kept, known)) in out.into_iter().enumerate() {
-            let bare = if kept && line.ends_with(b"\n") { crate::read_tracker::bare(line) } else { line };
-            content.extend_from_slice(bare);
+        for (index, (line, end, known)) in out.into_iter().enumerate() {
+            content.extend_from_slice(line);
             if index != last || ended {
-                let own = &line[bare.len()..];
-                content.extend_from_slice(if own.is_empty() { self.end } else { own });
+                content.extend_from_slice(end);
             }
             if known {
                 match ranges.last_mut() {

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use super::settings::EditMode;
 use super::spec::{Outcome, PLAIN, Run, Spec};
 use super::{Host, HostOptions, arguments, edit, paths, save, truncate};
+use crate::document::Document;
 use crate::file_change::FileChange;
 use crate::line_patch::{ChangePosition, Op, parse};
 use crate::semantics::Semantics;
@@ -60,7 +61,10 @@ struct Arguments {
 struct Plan {
     target: save::Target,
     name: String,
+    /// The new bytes of the file.
     content: Vec<u8>,
+    /// The text before and after the changes, as `read` shows it.
+    texts: (Vec<u8>, Vec<u8>),
     known: Vec<Range<usize>>,
     notes: Vec<String>,
 }
@@ -99,8 +103,7 @@ fn run(host: &Host, call: &Call) -> Outcome {
             let done = if done.is_empty() { "nothing".into() } else { done.join(", ") };
             return Err(ToolError::Failed(format!("{text}\nWritten before: {done}.")));
         }
-        let old = plan.target.content.as_deref().unwrap_or_default();
-        let (diff, first) = edit::diff(&plan.name, old, &plan.content);
+        let (diff, first) = edit::diff(&plan.name, &plan.texts.0, &plan.texts.1);
         let cut = truncate::head(&diff, truncate::LINES, truncate::BYTES / 2);
         let mut known = plan.known;
         known.extend(new_lines(cut.text));
@@ -136,7 +139,7 @@ pub(super) fn preview(host: &Host, arguments: &Value) -> Option<Vec<FileChange>>
             .ok()?
             .with_unsaved(host);
         let plan = plan(host, FilePatch { target, name, tag: section.tag, ops: section.ops }).ok()?;
-        changes.push(edit::change(&plan.name, plan.target.content.as_deref().unwrap_or_default(), &plan.content));
+        changes.push(edit::change(&plan.name, &plan.texts.0, &plan.texts.1));
     }
     Some(changes)
 }
@@ -145,8 +148,9 @@ fn plan(host: &Host, wanted: FilePatch) -> Result<Plan, ToolError> {
     let FilePatch { target, name, tag, ops } = wanted;
     let fail = |text: String| Err(ToolError::Failed(text));
     let mut notes = Vec::new();
-    if target.content.as_deref().is_some_and(is_other) {
-        return fail(format!("Cannot edit {name} by lines: it is binary or UTF-16. Use bash."));
+    let document = Document::open(&target.path, target.content.as_deref().unwrap_or_default());
+    if let Some(fault) = document.fault() {
+        return fail(format!("Cannot edit {name}: {fault}. Use bash."));
     }
     let applied = match (&tag, &target.content) {
         (None, Some(_)) => return fail(format!("File exists: {name}. Read it and use its tag.")),
@@ -159,7 +163,7 @@ fn plan(host: &Host, wanted: FilePatch) -> Result<Plan, ToolError> {
         }
         (Some(tag), Some(now)) => {
             let snapshot = host.snapshots.get(&target.path, tag);
-            let now_lines = Lines::new(now);
+            let now_lines = Lines::new(document.text());
             if snapshots::tag(now) == *tag {
                 let mut hunks = now_lines.hunks(&name, &ops).map_err(ToolError::Failed)?;
                 let all = 0..now_lines.count();
@@ -173,7 +177,8 @@ fn plan(host: &Host, wanted: FilePatch) -> Result<Plan, ToolError> {
             } else {
                 let held = snapshot.as_ref().and_then(|snapshot| Some((snapshot, snapshot.content.as_deref()?)));
                 let Some((snapshot, old)) = held else { return fail(stale(host, &target, &name, &ops)) };
-                let base = Lines::new(old);
+                let old = Document::open(&target.path, old);
+                let base = Lines::new(old.text());
                 let mut hunks = base.hunks(&name, &ops).map_err(ToolError::Failed)?;
                 check_shown(&name, &ops, snapshot)?;
                 check_bodies(&base, &mut hunks, &mut notes).map_err(ToolError::Failed)?;
@@ -185,16 +190,16 @@ fn plan(host: &Host, wanted: FilePatch) -> Result<Plan, ToolError> {
             }
         }
     };
-    if target.content.as_ref() == Some(&applied.content) {
+    // A new file is what the patch says, whatever its name.
+    let content = match &target.content {
+        Some(_) => document.with_text(&applied.content).map_err(|text| ToolError::Failed(format!("{name}: {text}")))?,
+        None => applied.content.clone(),
+    };
+    if target.content.as_ref() == Some(&content) {
         return fail(format!("No changes made to {name}: the new text equals the old one."));
     }
-    Ok(Plan { target, name, content: applied.content, known: applied.known, notes })
-}
-
-/// Returns true if the content's line-feed bytes may have another meaning.
-fn is_other(content: &[u8]) -> bool {
-    let head = &content[..content.len().min(8 * 1024)];
-    head.starts_with(b"\xff\xfe") || head.starts_with(b"\xfe\xff") || head.contains(&0)
+    let texts = (document.text().to_vec(), applied.content);
+    Ok(Plan { target, name, content, texts, known: applied.known, notes })
 }
 
 /// Checks that the model has seen all changed lines.
@@ -289,7 +294,8 @@ fn repeated(body: &[String]) -> Option<&String> {
 /// Finds the lines of a stale patch in the current content.
 fn stale(host: &Host, target: &save::Target, name: &str, ops: &[Op]) -> String {
     let content = target.content.as_deref().unwrap_or_default();
-    let lines = Lines::new(content);
+    let document = Document::open(&target.path, content);
+    let lines = Lines::new(document.text());
     let marked: Vec<Range<usize>> = ops
         .iter()
         .map(|op| match &op.at {

@@ -60,6 +60,7 @@ fn line_numbers_refer_to_the_old_file() {
     check("1\n2\n3\n", "insert before 2\n|a\nreplace 2..3\n|b\ninsert after 3\n|c", Ok("1\na\nb\nc\n"));
     check("1\r\n2\r\n3", "replace 3\n|x\n|y", Ok("1\r\n2\r\nx\r\ny"));
     check("1\n2", "insert end\n|3", Ok("1\n2\n3"));
+    check("1\r\n2\n3\r\n4\r\n", "replace 1..2\n|x\n|y\n|z", Ok("x\r\ny\nz\r\n3\r\n4\r\n"));
     check("1\n2", "delete 2", Ok("1"));
     check("\u{feff}1\n", "replace 1\n|x", Ok("\u{feff}x\n"));
     check("", "insert start\n|x", Ok("x\n"));

@@ -18,7 +18,7 @@ use sinew_session::files::{open_plain, opened_path, size_text};
 use super::settings::EditMode;
 use super::spec::{Outcome, PLAIN, Run, Spec, always};
 use super::{Host, HostOptions, arguments, editor, ls, paths, truncate};
-use crate::notebook;
+use crate::document::Document;
 use crate::semantics::{self, Effects, OutputView, Presentation, Semantics, Subject, ToolKind};
 use crate::shell::session::quoted;
 use crate::tool::{Call, Concurrency, ToolError, ToolOutput};
@@ -241,14 +241,10 @@ fn text(host: &Host, call: &Call, (path, file): (&Path, File), name: &str, range
     if let Some(mime_type) = picture::mime_type(&head) {
         return picture::read(host, &file, name, mime_type, size, &call.cancel);
     }
-    let mut source = Source::new(file.try_clone().map_err(failed)?, &head).map_err(failed)?;
+    let mut source = Source::new(path, file.try_clone().map_err(failed)?, &head).map_err(failed)?;
     if source.is_binary() {
         let mime_type = source::mime_type(&head);
         return Ok(ToolOutput::text(format!("Binary file: {name} ({}, {mime_type}). Not shown.", size_text(size))));
-    }
-    let notebook = notebook::is_name(path);
-    if notebook {
-        source.as_notebook().map_err(failed)?;
     }
     let first = range.offset.unwrap_or(1);
     let (before, after) = match range {
@@ -264,18 +260,14 @@ fn text(host: &Host, call: &Call, (path, file): (&Path, File), name: &str, range
     };
     let window = Window::read(&mut source, name, &limits, &call.cancel)?;
     let mut header = None;
-    if remember && (!window.lines.is_empty() || window.total_bytes == 0) {
+    // An empty file may have a byte order mark.
+    if remember && (!window.lines.is_empty() || (window.known && window.total == 0)) {
         let whole = start == 1 && window.is_whole();
         let shown = window.lines.iter().map(Vec::as_slice);
         let hash = source.hash();
-        // For converted text the lines differ from the bytes on disk, so only the hash identifies it.
-        if source.is_plain() {
-            host.seen.showed(path, hash, whole, start, shown);
-            if host.options.settings.edit.mode == EditMode::Hashline && !notebook && !range.raw {
-                header = tagged(host, (path, &file), &window, size).map_err(failed)?;
-            }
-        } else {
-            host.seen.showed(path, hash, whole, start, std::iter::empty());
+        host.seen.showed(path, hash, whole, start, shown);
+        if host.options.settings.edit.mode == EditMode::Hashline && !range.raw {
+            header = tagged(host, (path, &file), &window, size).map_err(failed)?;
         }
     }
     let mut output = show(&window, name, path, first, range.raw);
@@ -286,7 +278,7 @@ fn text(host: &Host, call: &Call, (path, file): (&Path, File), name: &str, range
 }
 
 /// Returns the tag of a file whose lines were shown, which a patch may use from now on. `None` if it cannot be edited
-/// by lines, because it is too large or changed while it was read.
+/// by lines, because it is too large, not text, or changed while it was read.
 fn tagged(
     host: &Host,
     (path, mut file): (&Path, &File),
@@ -300,9 +292,9 @@ fn tagged(
     file.rewind()?;
     file.take(TAGGED).read_to_end(&mut content)?;
     let first = window.first - 1;
-    let text = content.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&content);
-    let mut lines = super::read_tracker::lines(text).skip(first);
-    let same = window.lines.iter().all(|line| lines.next() == Some(line.as_slice()));
+    let document = Document::open(path, &content);
+    let mut lines = super::read_tracker::lines(document.text()).skip(first);
+    let same = document.fault().is_none() && window.lines.iter().all(|line| lines.next() == Some(line.as_slice()));
     let shown = first..first + window.lines.len();
     Ok(same.then(|| host.snapshots.showed(path, &content, &[shown])))
 }

@@ -2,11 +2,13 @@
 
 use std::fs::File;
 use std::io::{self, Cursor, Read, Seek};
+use std::path::Path;
 
 use sha2::{Digest, Sha256};
 use sinew::base::read_limited;
 
-use crate::notebook::Notebook;
+use crate::document::Document;
+use crate::notebook;
 use crate::read_tracker::Hash;
 use crate::text_form::TextForm;
 
@@ -35,51 +37,36 @@ pub(super) struct Source {
 }
 
 impl Source {
-    /// Opens a file whose first bytes are `head`.
-    pub(super) fn new(mut file: File, head: &[u8]) -> io::Result<Source> {
+    /// Opens the file `path` whose first bytes are `head`.
+    pub(super) fn new(path: &Path, mut file: File, head: &[u8]) -> io::Result<Source> {
         let form = TextForm::of(head);
-        if !form.is_utf16() {
-            return Ok(Source {
-                input: Box::new(file),
-                digest: Some(Sha256::new()),
-                at_end: false,
-                binary: head.contains(&0),
-                plain: true,
-            });
+        let plain = |input: Box<dyn Read + Send>| Source {
+            input,
+            digest: Some(Sha256::new()),
+            at_end: false,
+            binary: form.is_binary(),
+            plain: true,
+        };
+        if form.is_binary() || !(form.is_utf16() || notebook::is_name(path)) {
+            return Ok(plain(Box::new(file)));
         }
         let bytes = whole(&mut file)?;
-        Ok(Source::converted(form.decode(&bytes).into_owned(), &bytes))
-    }
-
-    fn converted(text: Vec<u8>, bytes: &[u8]) -> Source {
-        Source {
-            input: Box::new(Cursor::new(text)),
-            digest: Some(Sha256::new_with_prefix(bytes)),
+        let document = Document::open(path, &bytes);
+        if document.is_plain() {
+            return Ok(plain(Box::new(Cursor::new(bytes))));
+        }
+        Ok(Source {
+            input: Box::new(Cursor::new(document.text().to_vec())),
+            digest: Some(Sha256::new_with_prefix(&bytes)),
             at_end: false,
             binary: false,
             plain: false,
-        }
+        })
     }
 
-    /// Shows the cells of a notebook instead of its JSON. Other content is unchanged.
-    pub(super) fn as_notebook(&mut self) -> io::Result<()> {
-        let bytes = whole(&mut self.input)?;
-        let book = std::str::from_utf8(&bytes).ok().and_then(Notebook::parse);
-        match book.map(Notebook::into_text) {
-            Some(text) => *self = Source::converted(text.into_bytes(), &bytes),
-            None => self.input = Box::new(Cursor::new(bytes)),
-        }
-        Ok(())
-    }
-
-    /// Returns true if the first 8 KB contain a NUL byte.
+    /// Returns true if the first 8 KB contain a NUL character.
     pub(super) fn is_binary(&self) -> bool {
         self.binary
-    }
-
-    /// Returns true if the lines are those of the file, byte for byte.
-    pub(super) fn is_plain(&self) -> bool {
-        self.plain
     }
 
     /// Reads the next bytes; returns 0 at the end.

@@ -28,7 +28,7 @@ fn patch(text: &str) -> Value {
 }
 
 /// Returns the tag of a file, computed with `sha256sum`.
-fn tag(stage: &Stage, name: &str) -> String {
+pub(crate) fn tag(stage: &Stage, name: &str) -> String {
     let output = std::process::Command::new("sha256sum").arg(stage.cwd().join(name)).output().unwrap();
     // `sha256sum` prints a leading backslash if the file name contains one.
     String::from_utf8(output.stdout).unwrap().trim_start_matches('\\')[..8].to_string()
@@ -118,8 +118,8 @@ fn a_patch_applies_completely_or_not_at_all() {
     stage.fails("edit", patch("@none#12345678\ndelete 1"), none);
     let twice = "Two tags for a: use only the tag of the last read.";
     stage.fails("edit", patch(&format!("@a#{a}\ndelete 1\n@./a#00000000\ndelete 2")), twice);
-    stage.put("wide", b"\xff\xfe1\0\n\0");
-    let binary = "Cannot edit wide by lines: it is binary or UTF-16. Use bash.";
+    stage.put("wide", b"1\0\n\0");
+    let binary = "Cannot edit wide: it is binary. Use bash.";
     stage.fails("edit", patch(&format!("@wide#{}\ninsert end\n|x", tag(&stage, "wide"))), binary);
     let same = "No changes: the new text equals lines 1..2. Re-read; do not widen the range.";
     stage.fails("edit", patch(&format!("@a#{a}\nreplace 1..2\n|1\n|2")), same);

@@ -3,7 +3,7 @@
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 
 use serde_json::json;
-use sinew_tools::{FileGuard, Settings};
+use sinew_tools::{EditMode, EditSettings, FileGuard, Settings};
 
 use crate::Case;
 use crate::stage::Stage;
@@ -23,6 +23,14 @@ pub(crate) const CASES: &[Case] = &[
     ("notebook_edits_apply_to_the_text_that_read_shows", notebook_edits_apply_to_the_text_that_read_shows),
     ("a_write_keeps_attributes_and_reports_hard_links", a_write_keeps_attributes_and_reports_hard_links),
     ("an_unwritable_directory_is_reported", an_unwritable_directory_is_reported),
+    ("every_edit_mode_changes_only_the_edited_line", every_edit_mode_changes_only_the_edited_line),
+    ("no_edit_mode_changes_a_file_that_read_cannot_show", no_edit_mode_changes_a_file_that_read_cannot_show),
+    ("a_notebook_shows_unpaired_surrogates_as_replacement_characters", surrogates_in_a_notebook),
+    ("a_file_with_only_a_byte_order_mark_can_be_read_and_changed", only_a_byte_order_mark),
+    ("a_write_reports_a_changed_form", a_write_reports_a_changed_form),
+    ("a_twin_in_another_unicode_form_is_edited_alone", a_twin_in_another_unicode_form_is_edited_alone),
+    ("changes_in_shown_lines_of_converted_files_are_noticed", changes_in_shown_lines_of_converted_files_are_noticed),
+    ("the_marks_of_notebook_cells_cannot_be_edited", the_marks_of_notebook_cells_cannot_be_edited),
 ];
 
 fn urls_are_refused_as_file_paths() {
@@ -282,4 +290,310 @@ fn an_unwritable_directory_is_reported() {
     let (text, error) = stage.call("write", json!({"path": "/proc/self/none", "content": "x"}));
     assert!(error && text.starts_with("Cannot write /proc/self/none: its folder cannot be written: "), "{text}");
     assert!(!text.contains(".tmp"), "{text}");
+}
+
+fn little(text: &str) -> Vec<u8> {
+    text.encode_utf16().flat_map(u16::to_le_bytes).collect()
+}
+
+fn big(text: &str) -> Vec<u8> {
+    text.encode_utf16().flat_map(u16::to_be_bytes).collect()
+}
+
+fn wide(text: &str) -> Vec<u8> {
+    text.chars().flat_map(|character| u32::from(character).to_le_bytes()).collect()
+}
+
+fn utf8(text: &str) -> Vec<u8> {
+    text.as_bytes().to_vec()
+}
+
+fn latin1(text: &str) -> Vec<u8> {
+    text.chars().map(|character| u8::try_from(u32::from(character)).unwrap()).collect()
+}
+
+/// Notebooks: Jupyter's layout, one line, unusual white space, sources as one string, and escapes that a new file would
+/// not have.
+const BOOKS: [&str; 5] = [
+    "{\n \"cells\": [\n  {\n   \"cell_type\": \"code\",\n   \"source\": [\n    \"a\\n\",\n    \"old = 1\\n\",\n    \"b\"\n   ]\n  }\n ]\n}\n",
+    "{\"cells\":[{\"cell_type\":\"code\",\"source\":[\"old = 1\"]},{\"source\":[]}],\"x\":1e5}",
+    "{\t\"cells\": [{ \"source\" :[\"a\\n\" , \"old = 1\\n\",\r\n\"c\\n\",  \"d\" ] }]}",
+    "{\"cells\": [{\"cell_type\": \"markdown\", \"source\": \"a\\n\\u00e4\\nold = 1\\n\\/b\"}]}",
+    "{\"cells\": [{\"source\": [\"\\ud83d\\n\", \"old = 1\\n\", \"\\u00e4\"]}, {\"source\": \"\\udc00\"}]}",
+];
+
+fn in_mode(mode: EditMode) -> Stage {
+    Stage::with(Settings { edit: EditSettings { mode, ..EditSettings::default() }, ..Settings::default() })
+}
+
+/// Returns the hunk of a unified diff that replaces the line `old = 1`, with one line of context on each side.
+fn hunk(shown: &str) -> String {
+    let lines: Vec<&str> = shown.split('\n').filter_map(|line| Some(line.split_once(':')?.1)).collect();
+    let Some(at) = lines.iter().position(|line| *line == "old = 1") else {
+        return "@@ -1 +1 @@\n-old = 1\n+new = 2\n".into();
+    };
+    let context = |index: Option<usize>| {
+        index.and_then(|index| lines.get(index)).map_or(String::new(), |line| format!(" {line}\n"))
+    };
+    let (before, after) = (context(at.checked_sub(1)), context(Some(at + 1)));
+    let count = 1 + usize::from(!before.is_empty()) + usize::from(!after.is_empty());
+    let first = at.max(1);
+    format!("@@ -{first},{count} +{first},{count} @@\n{before}-old = 1\n+new = 2\n{after}")
+}
+
+/// Replaces the line `old = 1` of a file by `new = 2` in the way of `mode`; `diff` requests a unified diff.
+fn edit_line(stage: &Stage, mode: EditMode, diff: bool, name: &str) -> (String, bool) {
+    let (shown, _) = stage.call("read", json!({"path": name}));
+    let number = shown.lines().find_map(|line| line.strip_suffix(":old = 1")).unwrap_or("1");
+    let arguments = match (mode, diff) {
+        (EditMode::Replace, _) => json!({"path": name, "oldText": "old = 1", "newText": "new = 2"}),
+        (EditMode::Patch, false) => {
+            json!({"patch": format!("*** Begin Patch\n*** Update File: {name}\n@@\n-old = 1\n+new = 2\n*** End Patch\n")})
+        }
+        (EditMode::Patch, true) => json!({
+            "patch": format!("--- a/{name}\n+++ b/{name}\n{}", hunk(&shown))
+        }),
+        (EditMode::Hashline, _) => {
+            json!({"input": format!("@{name}#{}\nreplace {number}\n|new = 2", crate::hashline::tag(stage, name))})
+        }
+    };
+    stage.call("edit", arguments)
+}
+
+const MODES: [(EditMode, bool); 4] =
+    [(EditMode::Replace, false), (EditMode::Patch, false), (EditMode::Patch, true), (EditMode::Hashline, false)];
+
+fn every_edit_mode_changes_only_the_edited_line() {
+    type Encode = fn(&str) -> Vec<u8>;
+    let long = format!("{}\nold = 1\n\0\n", "x".repeat(9_000));
+    let mut forms: Vec<(&str, &str, Encode)> = vec![
+        ("a", "a\nold = 1\nb\n", utf8),
+        ("a", "a\nold = 1\nb", utf8),
+        ("a", "a\r\nold = 1\r\nb\r\n", utf8),
+        ("a", "a\r\nold = 1\r\nb", utf8),
+        ("a", "a\r\nb\r\nold = 1\nb\r\nc", utf8),
+        ("a", "a\nb\nold = 1\r\nc\n", utf8),
+        ("a", "a\r\nb\r\nc\r\nold = 1\n", utf8),
+        ("a", "a\nb\nc\nold = 1\r\n", utf8),
+        ("a", "a\rb\u{c}\u{b}\nold = 1\nx\n\r\r\n\n\r", utf8),
+        ("a", "\u{2028}\u{85}\nold = 1\n\u{feff}", utf8),
+        ("a", "\u{feff}old = 1\nb\n", utf8),
+        ("a", "\u{feff}a\r\nold = 1\r\nb", utf8),
+        ("a", "\u{e4}\na\nold = 1\nb\n\u{ff}\u{80}", latin1),
+        ("a", "\u{feff}old = 1\n\u{1f600}\n", little),
+        ("a", "\u{feff}a\r\nold = 1\r\nb", big),
+        ("a", &long, utf8),
+    ];
+    for book in BOOKS {
+        forms.push(("n.ipynb", book, utf8));
+    }
+    let marked: Vec<String> = BOOKS.iter().map(|book| format!("\u{feff}{book}")).collect();
+    for book in &marked {
+        forms.extend([("n.ipynb", book.as_str(), utf8 as Encode), ("n.ipynb", book, little), ("n.ipynb", book, big)]);
+    }
+    let mut faults = Vec::new();
+    for (mode, diff) in MODES {
+        for (name, text, encode) in &forms {
+            let stage = in_mode(mode);
+            stage.put(name, encode(text));
+            let (said, _) = edit_line(&stage, mode, diff, name);
+            let (got, expect) =
+                (std::fs::read(stage.cwd().join(name)).unwrap(), encode(&text.replace("old = 1", "new = 2")));
+            if got != expect {
+                let text: String = text.chars().rev().take(120).collect::<Vec<_>>().into_iter().rev().collect();
+                faults.push(format!("{mode:?} {diff} {text:?}: {said}\n{}", String::from_utf8_lossy(&got)));
+            }
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n\n"));
+}
+
+fn no_edit_mode_changes_a_file_that_read_cannot_show() {
+    let text = "a\nold = 1\nb\n";
+    let forms = [
+        utf8("a\0\nold = 1\n"),
+        little(text),
+        big(text),
+        wide(text),
+        wide(&format!("\u{feff}{text}")),
+        [little(&format!("\u{feff}{text}")), vec![1]].concat(),
+        [little(&format!("\u{feff}{text}")), vec![0, 0xd8]].concat(),
+    ];
+    let mut faults = Vec::new();
+    for (mode, diff) in MODES {
+        for content in &forms {
+            let stage = in_mode(mode);
+            stage.put("a", content);
+            let (said, failed) = edit_line(&stage, mode, diff, "a");
+            if !failed || !said.starts_with("Cannot edit a: it ") {
+                faults.push(format!("{mode:?} {diff} {content:?}: {said}"));
+            }
+            if mode == EditMode::Replace {
+                // Text at the end, and a single character, would fit any bytes.
+                for old in ["", "1"] {
+                    stage.call("edit", json!({"path": "a", "oldText": old, "newText": "xy"}));
+                }
+            }
+            if std::fs::read(stage.cwd().join("a")).unwrap() != *content {
+                faults.push(format!("{mode:?} {diff} {content:?} was changed: {said}"));
+            }
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n\n"));
+}
+
+fn surrogates_in_a_notebook() {
+    let stage = Stage::new();
+    let book = r#"{"cells": [{"source": ["x = '\ud83d'\n", "y = '\ud83d\ude00 \\ud83d'"]}, {"source": "z \uDC00"}]}"#;
+    stage.put("n.ipynb", book);
+    let shown = "1:# %% [raw] cell:0\n2:x = '\u{fffd}'\n3:y = '\u{1f600} \\ud83d'\n4:# %% [raw] cell:1\n5:z \u{fffd}";
+    stage.ok("read", json!({"path": "n.ipynb"}), shown);
+    let edit = |old: &str, new: &str| json!({"path": "n.ipynb", "oldText": old, "newText": new});
+    stage.ok("edit", edit("y = ", "why = "), "Applied 1 edit to n.ipynb.");
+    let file = || std::fs::read_to_string(stage.cwd().join("n.ipynb")).unwrap();
+    let expect = book.replace(r"y = '\ud83d\ude00", "why = '\u{1f600}");
+    assert_eq!(file(), expect);
+    stage.ok("edit", edit("z ", "zz\n"), "Applied 1 edit to n.ipynb.");
+    assert_eq!(file(), expect.replace(r"z \uDC00", r"zz\n\u{fffd}").replace(r"\u{fffd}", "\u{fffd}"));
+}
+
+fn only_a_byte_order_mark() {
+    for mark in [utf8("\u{feff}"), little("\u{feff}"), big("\u{feff}")] {
+        let stage = Stage::new();
+        stage.put("a", &mark);
+        stage.ok("read", json!({"path": "a"}), "The file is empty.");
+        let (said, failed) = stage.call("write", json!({"path": "a", "content": ""}));
+        assert!(!failed && said.contains("[The file keeps its "), "{said}");
+        stage.put("a", &mark);
+        stage.ok("edit", json!({"path": "a", "oldText": "", "newText": "x"}), "Applied 1 edit to a.");
+        // The mark and one character, in each encoding.
+        assert_eq!(std::fs::read(stage.cwd().join("a")).unwrap().len(), 4);
+    }
+}
+
+fn a_write_reports_a_changed_form() {
+    let mixed = "[The file keeps its mixed line ends: each unchanged line at its start and end keeps its own.]";
+    let legacy = "[The old content was not valid UTF-8; the file is UTF-8 now.]";
+    for (old, content, new, note) in [
+        (latin1("gr\u{fc}n\n"), "gr\u{fc}n\n", utf8("gr\u{fc}n\n"), legacy),
+        (wide("\u{feff}a\n"), "b\n", utf8("b\n"), "[The old content was binary; the file is UTF-8 now.]"),
+        (utf8("a\r\nb\r\nc\nd\r\n"), "a\nx\nc\nd\n", utf8("a\r\nx\r\nc\nd\r\n"), mixed),
+        (utf8("a\r\nb\r\n"), "a\r\nb\nc\rd\n", utf8("a\r\nb\r\nc\rd\r\n"), "[The file keeps its CRLF line ends.]"),
+        (utf8("a\nb\n"), "a\r\nb\r\n", utf8("a\r\nb\r\n"), "[The line ends changed from LF to CRLF.]"),
+    ] {
+        let stage = Stage::with(Settings { file_guard: FileGuard::Off, ..Settings::default() });
+        stage.put("a", &old);
+        let (said, failed) = stage.call("write", json!({"path": "a", "content": content}));
+        let got = std::fs::read(stage.cwd().join("a")).unwrap();
+        assert_eq!(String::from_utf8_lossy(&got), String::from_utf8_lossy(&new), "{said}");
+        assert!(!failed && said.ends_with(&format!("\n{note}")), "{said}");
+    }
+}
+
+fn a_twin_in_another_unicode_form_is_edited_alone() {
+    const FILE: &str =
+        "caf\u{e9} one\nr\u{e9}sum\u{e9} cafe\u{301} two\nnai\u{308}ve \u{e9} end\n\u{1112}\u{1161}\u{11ab}\n";
+    let mut faults = Vec::new();
+    for (old, new, from, to) in [
+        ("cafe\u{301} one", "cafe\u{301} 1", "caf\u{e9} one", "caf\u{e9} 1"),
+        ("caf\u{e9} two", "caf\u{e9} 2", "cafe\u{301} two", "cafe\u{301} 2"),
+        // Both forms occur in the replaced text.
+        (
+            "r\u{e9}sum\u{e9} caf\u{e9} two",
+            "r\u{e9}sum\u{e9} caf\u{e9} 2",
+            "r\u{e9}sum\u{e9} cafe\u{301} two",
+            "r\u{e9}sum\u{e9} cafe\u{301} 2",
+        ),
+        (
+            "re\u{301}sume\u{301} cafe\u{301} two\nna\u{ef}ve",
+            "re\u{301}sume\u{301} cafe\u{301} 2\nna\u{ef}ve",
+            "cafe\u{301} two",
+            "cafe\u{301} 2",
+        ),
+        ("na\u{ef}ve \u{e9} end", "na\u{ef}ve \u{e9} 3", "\u{e9} end", "\u{e9} 3"),
+        ("\u{d55c}\n", "\u{d55c}!\n", "\u{1112}\u{1161}\u{11ab}", "\u{1112}\u{1161}\u{11ab}!"),
+    ] {
+        let stage = Stage::new();
+        stage.put("a", FILE);
+        let (said, _) = stage.call("edit", json!({"path": "a", "oldText": old, "newText": new}));
+        if stage.get("a") != FILE.replace(from, to) {
+            faults.push(format!("{old}: {said}\n{}", stage.get("a")));
+        }
+    }
+    // In a patch, the lines of the file keep their spelling, too.
+    let stage = in_mode(EditMode::Patch);
+    stage.put("a", FILE);
+    let lines = " cafe\u{301} one\n-r\u{e9}sum\u{e9} caf\u{e9} two\n+changed\n na\u{ef}ve \u{e9} end\n";
+    let (said, _) = stage
+        .call("edit", json!({"patch": format!("*** Begin Patch\n*** Update File: a\n@@\n{lines}*** End Patch\n")}));
+    if stage.get("a") != FILE.replace("r\u{e9}sum\u{e9} cafe\u{301} two", "changed") {
+        faults.push(format!("patch: {said}\n{}", stage.get("a")));
+    }
+    // An occurrence in the other form is not changed without a word.
+    let stage = Stage::new();
+    stage.put("a", FILE);
+    let all = json!({"path": "a", "oldText": "caf\u{e9}", "newText": "tea", "replaceAll": true});
+    let (said, _) = stage.call("edit", all);
+    if !said.contains("[line 2 has the text in another Unicode form (NFC or NFD), which was not replaced]") {
+        faults.push(said);
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n\n"));
+}
+
+fn the_marks_of_notebook_cells_cannot_be_edited() {
+    let book = r#"{"cells": [{"source": ["a\n"]}, {"source": []}, {}]}"#;
+    let mark = "the lines # %% mark the cells of the notebook";
+    for (mode, arguments) in [
+        (EditMode::Patch, "@@\n-# %% [raw] cell:1\n+x\n"),
+        (EditMode::Patch, "@@\n+x\n # %% [raw] cell:0\n"),
+        (EditMode::Patch, "@@\n # %% [raw] cell:2\n+x\n"),
+        (EditMode::Hashline, "replace 3\n|x"),
+        (EditMode::Hashline, "insert start\n|x"),
+        (EditMode::Hashline, "insert end\n|x"),
+    ] {
+        let stage = in_mode(mode);
+        stage.put("n.ipynb", book);
+        let call = match mode {
+            EditMode::Patch => {
+                json!({"patch": format!("*** Begin Patch\n*** Update File: n.ipynb\n{arguments}*** End Patch\n")})
+            }
+            _ => json!({"input": format!("@n.ipynb#{}\n{arguments}", crate::hashline::tag(&stage, "n.ipynb"))}),
+        };
+        let (said, failed) = stage.call("edit", call);
+        assert!(failed && said.contains(mark), "{arguments}: {said}");
+        assert_eq!(stage.get("n.ipynb"), book);
+    }
+    // A new line of an empty cell, and one at the end of a cell.
+    let stage = in_mode(EditMode::Hashline);
+    stage.put("n.ipynb", book);
+    let input = format!("@n.ipynb#{}\ninsert after 2\n|b\ninsert after 3\n|c", crate::hashline::tag(&stage, "n.ipynb"));
+    let (said, _) = stage.call("edit", json!({"input": input}));
+    assert_eq!(stage.get("n.ipynb"), r#"{"cells": [{"source": ["a\n", "b\n"]}, {"source": ["c"]}, {}]}"#, "{said}");
+    // A search shows the lines of the JSON, which an edit by lines cannot use.
+    let (said, _) = stage.call("grep", json!({"pattern": "cells", "path": "n.ipynb"}));
+    assert!(said.starts_with("n.ipynb\n1:"), "{said}");
+}
+
+fn changes_in_shown_lines_of_converted_files_are_noticed() {
+    type Encode = fn(&str) -> Vec<u8>;
+    let lines = |end: &str| (1..=20).map(|number| format!("line {number}{end}")).collect::<String>();
+    let (text, book) =
+        (format!("\u{feff}{}", lines("\n")), format!(r#"{{"cells": [{{"source": "{}"}}]}}"#, lines("\\n")));
+    let marked = format!("\u{feff}{book}");
+    let forms: [(&str, Encode, &str); 4] =
+        [("a", little, &text), ("a", big, &text), ("n.ipynb", utf8, &book), ("n.ipynb", little, &marked)];
+    for (name, encode, text) in forms {
+        let stage = Stage::new();
+        let put = |from: &str, to: &str| stage.put(name, encode(&text.replace(from, to)));
+        let content = if name == "a" { "x\n" } else { r#"{"cells": []}"# };
+        let write = json!({"path": name, "content": content});
+        put("", "");
+        stage.call("read", json!({"path": name, "limit": 2}));
+        put("line 2", "line two");
+        let changed = format!("File changed on disk since it was last read: {name}. Read it again.");
+        stage.fails("write", write.clone(), &changed);
+        put("line 19", "line xix");
+        let (said, failed) = stage.call("write", write);
+        assert!(!failed && said.contains("but not in the lines that were shown"), "{said}");
+    }
 }
