@@ -3,6 +3,7 @@
 
 mod words;
 
+use std::cell::Cell;
 use std::sync::LazyLock;
 
 use regex::Regex;
@@ -42,19 +43,17 @@ pub(super) fn check(settings: &GuardSettings, command: &str) -> Verdict {
 const DISK: &str = "^[\"']?(of=)?[\"']?/dev/(sd|hd|vd|xvd|nvme|mmcblk|disk)";
 static DISK_NAME: LazyLock<Regex> = LazyLock::new(|| Regex::new(DISK).expect("a constant pattern"));
 
-/// The number of lines within lines that are checked.
-const DEPTH: usize = 6;
+/// The number of lines and commands inside a command that are checked. Each runner has several places where its command
+/// may begin, so that their number could grow with each runner in the words.
+const INNER: usize = 300;
 
 /// Returns the rule for a command that is almost always an accident; `None` for other commands.
 fn accident(command: &str) -> Option<&'static str> {
-    of_line(command, 0)
+    of_line(command, None)
 }
 
-/// Checks a line that is inside of `depth` other commands.
-fn of_line(command: &str, depth: usize) -> Option<&'static str> {
-    if depth > DEPTH {
-        return None;
-    }
+/// Checks a line. `left` is the number of checks that are left for the command around it; `None` if there is none.
+fn of_line(command: &str, left: Option<&Cell<usize>>) -> Option<&'static str> {
     let line = words::read(&command.to_lowercase());
     let dense: String = line.code.split_whitespace().collect();
     if dense.contains(":(){:|:&};:") {
@@ -65,7 +64,7 @@ fn of_line(command: &str, depth: usize) -> Option<&'static str> {
     }
     line.commands.iter().find_map(|words| {
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        of_words(&words, depth)
+        of_words(&words, left.unwrap_or(&Cell::new(INNER)))
     })
 }
 
@@ -85,7 +84,7 @@ const RUNNERS: [(&str, usize); 2] = [
 const LINE_OPTIONS: [(&str, &[&str]); 2] =
     [("su runuser script flock sg", &["-c", "--command"]), ("env genv", &["-s", "--split-string"])];
 
-/// Programs whose arguments are a shell line.
+/// Programs whose arguments after options are a shell line.
 const LINES: [&str; 2] = ["eval", "watch"];
 
 fn names(list: &str, program: &str) -> bool {
@@ -144,32 +143,40 @@ fn script<'a>(arguments: &[&'a str]) -> Option<&'a str> {
 }
 
 /// Checks the commands that a command runs.
-fn of_inner(program: &str, arguments: &[&str], depth: usize) -> Option<&'static str> {
+fn of_inner(program: &str, arguments: &[&str], left: &Cell<usize>) -> Option<&'static str> {
+    let inner_line = |line: &str| {
+        left.set(left.get().checked_sub(1)?);
+        of_line(line, Some(left))
+    };
     if words::is_shell(program) {
-        return script(arguments).and_then(|script| of_line(script, depth + 1));
+        return script(arguments).and_then(inner_line);
     }
     if LINES.contains(&program) {
-        return of_line(&arguments.join(" "), depth + 1);
+        return starts(arguments, 0).into_iter().find_map(|at| inner_line(&arguments[at..].join(" ")));
     }
     let options = LINE_OPTIONS.iter().find(|(list, _)| names(list, program)).map_or(&[][..], |(_, options)| *options);
-    let value = |pair: &[&str]| options.contains(&pair[0]).then(|| of_line(pair[1], depth + 1)).flatten();
+    let value = |pair: &[&str]| options.contains(&pair[0]).then(|| inner_line(pair[1])).flatten();
     if let Some(rule) = arguments.windows(2).find_map(value) {
         return Some(rule);
     }
-    if program == "find" {
-        let runs = |word: &&str| ["-exec", "-execdir", "-ok", "-okdir"].contains(word);
-        let at = arguments.iter().position(runs)?;
-        return of_words(&arguments[at + 1..], depth + 1);
-    }
-    let own = own_arguments(program).filter(|_| depth < DEPTH)?;
-    starts(arguments, own).into_iter().find_map(|at| of_words(&arguments[at..], depth + 1))
+    let places = match program {
+        "find" => {
+            let runs = |word: &&str| ["-exec", "-execdir", "-ok", "-okdir"].contains(word);
+            arguments.iter().position(runs).map(|at| at + 1).into_iter().collect()
+        }
+        _ => starts(arguments, own_arguments(program)?),
+    };
+    places.into_iter().find_map(|at| {
+        left.set(left.get().checked_sub(1)?);
+        of_words(&arguments[at..], left)
+    })
 }
 
-fn of_words(words: &[&str], depth: usize) -> Option<&'static str> {
+fn of_words(words: &[&str], left: &Cell<usize>) -> Option<&'static str> {
     let start = words.iter().position(|word| !word.contains('='))?;
     let (program, arguments) = words[start..].split_first()?;
     let program = program.rsplit('/').next().unwrap_or(program);
-    if let Some(rule) = of_inner(program, arguments, depth) {
+    if let Some(rule) = of_inner(program, arguments, left) {
         return Some(rule);
     }
     let short = |letter: char| {
@@ -293,6 +300,7 @@ mod tests {
             "sudo bash <<EOF\nrm -rf /\nEOF",
             "bash -euo pipefail -c 'rm -rf /'",
             "env -S 'rm -rf /'",
+            "watch -n 5 'cd x; rm -rf /'",
             "find x -exec rm -rf / \\;",
             "'rm' -rf /",
         ] {
@@ -340,6 +348,15 @@ mod tests {
         ] {
             assert_eq!(accident(command), None, "{command}");
         }
+    }
+
+    #[test]
+    fn many_runners_are_checked_in_bounded_time() {
+        for runner in ["sudo -a ", "watch sudo -a ", "eval ", "env -s ", "find -exec timeout -a "] {
+            accident(&runner.repeat(2_000));
+        }
+        // The limit is that of one command.
+        assert!(accident(&format!("{}\ntimeout 5 rm -rf /", "sudo -a ".repeat(2_000))).is_some());
     }
 
     #[test]
