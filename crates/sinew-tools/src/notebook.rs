@@ -53,6 +53,18 @@ pub(super) fn is_name(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "ipynb")
 }
 
+/// Returns the reason why `content` cannot be the whole new content of the file `path`, called `name`; `None` if it can.
+pub(super) fn refusal(path: &Path, name: &str, content: &str) -> Option<String> {
+    let json = content.strip_prefix('\u{feff}').unwrap_or(content);
+    let is_fine = !is_name(path) || Notebook::parse(json).is_some();
+    (!is_fine).then(|| {
+        format!(
+            "Cannot write {name}: the content is not a notebook (JSON with cells). Use edit to change cells as read shows \
+             them."
+        )
+    })
+}
+
 impl Notebook {
     /// Parses the JSON of a notebook; `None` if it is not a notebook.
     pub(super) fn parse(json: &str) -> Option<Notebook> {

@@ -11,6 +11,7 @@ use super::{Host, HostOptions, arguments, edit, paths, save, truncate};
 use crate::document::Document;
 use crate::file_change::FileChange;
 use crate::file_patch::{ARGUMENT, spelled};
+use crate::notebook;
 use crate::read_tracker::FileState;
 use crate::semantics::Semantics;
 use crate::text_form::TextForm;
@@ -145,7 +146,11 @@ impl Drafts<'_> {
             Some(replaced) => {
                 let new = apply_to_text(file, b"", 0, &CancelToken::never());
                 let new = new.map_err(|error| self.refusal(from, error.message()))?.text;
-                TextForm::of(&replaced).adopt(&replaced, &String::from_utf8_lossy(&new))
+                let (Draft { target, name, .. }, new) = (&self.files[at], String::from_utf8_lossy(&new));
+                if let Some(refusal) = notebook::refusal(&target.path, name, &new) {
+                    return fail(refusal);
+                }
+                TextForm::of(&replaced).adopt(&replaced, &new)
             }
             None => self.applied(file, plain, from, &old)?,
         };

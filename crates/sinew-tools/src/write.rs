@@ -10,7 +10,7 @@ use super::spec::{Outcome, PLAIN, Run, Spec, always};
 use super::{Host, HostOptions, arguments, edit, paths, save};
 use crate::document::Document;
 use crate::file_change::FileChange;
-use crate::notebook::{self, Notebook};
+use crate::notebook;
 use crate::read_tracker;
 use crate::semantics::{Effects, OutputView, Presentation, ProposedChange, Semantics, ToolKind};
 use crate::text_form::TextForm;
@@ -104,10 +104,8 @@ fn run(host: &Host, call: &Call) -> Outcome {
             "{name} is a generated file (\"{mark}\"): change its source instead. To write it anyway, repeat the call."
         )));
     }
-    if notebook::is_name(&path) && Notebook::parse(&content).is_none() {
-        return Err(ToolError::Failed(format!(
-            "Cannot write {name}: the content is not a notebook (JSON with cells). Use edit to change cells as read shows them."
-        )));
+    if let Some(refusal) = notebook::refusal(&target.path, &name, &content) {
+        return Err(ToolError::Failed(refusal));
     }
     let hashline = host.options.settings.edit.mode == EditMode::Hashline;
     let bare = if hashline { without_numbers(&content) } else { None };

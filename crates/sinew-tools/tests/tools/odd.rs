@@ -563,6 +563,14 @@ fn the_marks_of_notebook_cells_cannot_be_edited() {
         assert!(failed && said.contains(mark), "{arguments}: {said}");
         assert_eq!(stage.get("n.ipynb"), book);
     }
+    // A patch cannot replace the notebook by text.
+    let stage = in_mode(EditMode::Patch);
+    stage.put("n.ipynb", book);
+    stage.call("read", json!({"path": "n.ipynb"}));
+    let add = "*** Begin Patch\n*** Add File: n.ipynb\n+# %% [raw] cell:0\n+x\n*** End Patch\n";
+    let (said, failed) = stage.call("edit", json!({"patch": add}));
+    assert!(failed && said.contains("the content is not a notebook"), "{said}");
+    assert_eq!(stage.get("n.ipynb"), book);
     // A new line of an empty cell, and one at the end of a cell.
     let stage = in_mode(EditMode::Hashline);
     stage.put("n.ipynb", book);
