@@ -27,14 +27,15 @@ fn a_mentioned_file_counts_as_read() {
     stage.put("a", "one\r\ntwo");
     assert_eq!(write("a").0, "File exists and was not read in this session: a. Read it first, or use edit.");
     mention("./a");
-    stage.put("a", "one\r\ntwo\nthree");
+    stage.put("a", "one\r\ntwo\r\nthree");
     assert_eq!(write("a"), (changed("a"), true));
     // The model has not seen the new text, so an edit must not treat it as read.
     stage.fails("edit", json!({"path": "a", "oldText": "zero", "newText": "x"}), &changed("a"));
     mention("a");
     let (text, failed) = stage.call("edit", json!({"path": "a", "oldText": "one", "newText": "x"}));
     assert_eq!((text.as_str(), failed), ("Applied 1 edit to a.", false));
-    assert_eq!(write("a"), ("Successfully wrote 4 bytes to a".into(), false));
+    let kept = "Successfully wrote 5 bytes to a\n[The file keeps its CRLF line ends.]";
+    assert_eq!(write("a"), (kept.into(), false));
     // Only the beginning of a long file counts as read.
     let long = |last: &str| format!("\u{feff}{}{last}", "line\n".repeat(5_000));
     stage.put("long", long("end"));
