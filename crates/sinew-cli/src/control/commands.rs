@@ -191,7 +191,7 @@ pub(crate) static COMMANDS: &[Row] = &[
     shared("skills", "", "list the skills", SharedCommand::Skills),
     shared("rules", "", "list the rules", SharedCommand::Rules),
     shared("agents", "", "list the agents that can be started as subagents", SharedCommand::Agents),
-    shared("tasks", "[ID]", "show the subagents of this session and what they do; stop ID ends one", SharedCommand::Tasks).opens(Panel::Tasks),
+    shared("tasks", "[ID]", "show the subagents of this session and what they do; stop or background ID", SharedCommand::Tasks).opens(Panel::Tasks),
     shared("review", "[BRANCH|A..B|FILE]", "look for faults in the uncommitted changes, since a branch, in a range or a patch file", SharedCommand::Review),
     shared("steer", "ID TEXT", "send a message to a running subagent", SharedCommand::Steer),
     shared("mcp", "[VERB NAME]", "show the MCP servers; enable, disable, reload, login, logout NAME", SharedCommand::Mcp),

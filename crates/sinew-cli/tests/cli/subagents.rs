@@ -240,7 +240,7 @@ fn commands_list_agents_and_children() {
     assert!(said("/tasks stop X").stderr.contains("no subagent \"X\": there are none"));
     assert!(said("/tasks X").stderr.contains("no subagent \"X\": there are none"));
     let error = said("/tasks end X").stderr;
-    assert!(error.contains("use /tasks, /tasks ID, or /tasks stop, apply or drop with an ID"), "{error}");
+    assert!(error.contains("use /tasks, /tasks ID, or /tasks stop, background, apply or drop with an ID"), "{error}");
     assert!(said("/steer X").stderr.contains("/steer ID TEXT"));
 }
 

@@ -132,6 +132,58 @@ fn a_printed_answer_is_that_after_the_last_child() {
 }
 
 #[test]
+fn a_call_moves_to_the_background_while_it_runs() {
+    let tasks = json!([{"id": "One", "assignment": "a"}, {"id": "Two", "assignment": "b"}]);
+    let continues = json!({"expect": {"lastContains": "The user moved this call to the background. Still at work: Two"},
+        "content": [{"text": "It works."}]});
+    let stage = scripted(&[
+        calls("main", "task", json!({"agent": "task", "tasks": tasks})),
+        turn("main", continues),
+        hears("main", "from Two", "It is done."),
+        submits("One", "from One"),
+        calls("Two", "bash", json!({"command": "touch ../ready; read -r line < ../go; echo x > made"})),
+        submits("Two", "from Two"),
+    ]);
+    let go = stage.pipe("go");
+    let mut client = Client::scripted(&stage, &[]);
+    client.ask("prompt", json!({"message": "go"}));
+    client.first(|frame| frame["type"] == "subagent_end");
+    stage.wait_for("ready");
+    let refused =
+        |client: &mut Client, child: &str| client.ask("subagent_background", json!({"child": child}))["error"].clone();
+    assert_eq!(refused(&mut client, "One"), "subagent_background: One is completed already");
+    let moved = client.data("subagent_background", json!({"child": "two"}));
+    assert_eq!(moved, json!({"children": ["Two"]}));
+    // The call returns at once, and the model continues.
+    let end = client.first(|frame| frame["type"] == "tool_execution_end" && frame["toolName"] == "task");
+    assert_eq!(end["result"]["details"]["results"][0]["output"], "from One");
+    client.count("agent_end", 1);
+    assert_eq!(refused(&mut client, "Two"), "subagent_background: Two works in the background already");
+    std::fs::write(go, "on\n").unwrap();
+    client.count("agent_settled", 1);
+    let texts = |frame: &&Value| frame["type"] == "message_end" && frame["message"]["role"] == "assistant";
+    let said: Vec<&Value> =
+        client.seen.iter().filter(texts).map(|frame| &frame["message"]["content"][0]["text"]).collect();
+    assert_eq!(said[1..], ["It works.", "It is done."]);
+    assert_eq!(client.end().code, Some(0));
+}
+
+#[test]
+fn an_abort_ends_a_call_that_was_moved_to_the_background() {
+    let sleeps = calls("One", "bash", json!({"command": "echo $$ > ../pid.new; mv ../pid.new ../pid; sleep 1000"}));
+    let stage = scripted(&[starts("task", "One", false), text("It works."), text("It is over."), sleeps]);
+    let mut client = Client::scripted(&stage, &[]);
+    client.ask("prompt", json!({"message": "go"}));
+    stage.wait_for("pid");
+    client.data("subagent_background", json!({"child": "One"}));
+    client.count("agent_end", 1);
+    client.ask("abort", json!({}));
+    let end = client.first(|frame| frame["type"] == "subagent_end");
+    assert_eq!(end["state"], "aborted");
+    stage.wait_for_end_of("pid");
+}
+
+#[test]
 fn an_abort_of_an_idle_session_ends_children_in_the_background() {
     let sleeps = calls("One", "bash", json!({"command": "echo $$ > ../pid.new; mv ../pid.new ../pid; sleep 1000"}));
     let stage = scripted(&[starts("task", "One", true), text("It works."), text("It is over."), sleeps]);

@@ -5,7 +5,8 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use futures_util::future::join_all;
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
 use sinew::base::CancelToken;
 use sinew::search::GlobOptions;
 use sinew::view::ViewMode;
@@ -60,16 +61,26 @@ struct Caller {
 }
 
 impl Caller {
-    /// Returns whether a call returns at once: its own value, or otherwise that of the agent.
+    /// Returns the token that releases a call. It is cancelled if the call returns at once: because it says so, or
+    /// otherwise because its agent does.
     ///
     /// # Errors
     /// Returns an error if the caller is a child, which must wait.
-    fn is_background(&self, said: Option<bool>, agent: &AgentDefinition, what: &str) -> Result<bool, ControlError> {
+    fn released(
+        &self,
+        said: Option<bool>,
+        agent: &AgentDefinition,
+        what: &str,
+    ) -> Result<CancellationToken, ControlError> {
         let is_background = said.unwrap_or(agent.background && self.child.is_none());
         if is_background && self.child.is_some() {
             return Err(format!("task: a subagent cannot {what} in the background").into());
         }
-        Ok(is_background)
+        let released = CancellationToken::new();
+        if is_background {
+            released.cancel();
+        }
+        Ok(released)
     }
 }
 
@@ -89,7 +100,8 @@ pub(super) struct Brief {
     may_spawn: bool,
     /// The record of the child that continues; `None` for new children.
     pub(super) before: Option<ChildRecord>,
-    pub(super) is_background: bool,
+    /// Cancelled once the call does not wait for its children.
+    pub(super) released: CancellationToken,
     /// How the files of each child are isolated; `None` for children that work where their parent does.
     pub(super) isolation: Option<ViewMode>,
     /// The child whose request writes the common prefix of all requests of the call to the cache of the server.
@@ -97,6 +109,11 @@ pub(super) struct Brief {
 }
 
 impl Brief {
+    /// Returns true if the children work in the background.
+    pub(super) fn is_background(&self) -> bool {
+        self.released.is_cancelled()
+    }
+
     pub(super) fn rights(&self) -> ChildRights<'_> {
         let Brief { parent, definition, is_read_only, may_spawn, before, .. } = self;
         let only = before.as_ref().map(|before| &*before.tools);
@@ -183,7 +200,7 @@ impl Control {
         };
         let brief = Arc::new(brief);
         self.register(&brief, &children)?;
-        if brief.is_background {
+        if brief.is_background() {
             for (index, child) in children.iter().cloned().enumerate() {
                 brief.root.agent.begin_outside_work();
                 let work = Arc::clone(&self).run_in_background(Arc::clone(&brief), child, index);
@@ -191,20 +208,39 @@ impl Control {
             }
             return Ok(result::started(&children));
         }
-        let stops: Vec<CancellationToken> = children.iter().map(|child| child.cancel.clone()).collect();
-        let _hook = call.cancel.on_cancel(move || stops.iter().for_each(CancellationToken::cancel));
-        if let Some(child) = &caller.child {
+        let parent = caller.child;
+        if let Some(child) = &parent {
             child.permit.pause();
         }
-        let children: Arc<[Arc<Child>]> = children.into();
+        let output = self.run_in_foreground(brief, children.into(), call).await;
+        if let Some(child) = &parent {
+            child.permit.resume(&self.subagents.permits).await;
+        }
+        Ok(output)
+    }
+
+    /// Runs the children of a call and returns their results in the order of its tasks. If the user moves the call to
+    /// the background, returns at once.
+    async fn run_in_foreground(
+        self: &Arc<Self>,
+        brief: Arc<Brief>,
+        children: Arc<[Arc<Child>]>,
+        call: Call,
+    ) -> ToolOutput {
+        let stops: Vec<CancellationToken> = children.iter().map(|child| child.cancel.clone()).collect();
+        let _hook = call.cancel.on_cancel(move || stops.iter().for_each(CancellationToken::cancel));
         let changed: Arc<dyn Fn() + Send + Sync> = {
-            let children = Arc::clone(&children);
-            Arc::new(move || call.updates.send(result::progress(&children)))
+            let (brief, children) = (Arc::clone(&brief), Arc::clone(&children));
+            Arc::new(move || {
+                if !brief.is_background() {
+                    call.updates.send(result::progress(&children));
+                }
+            })
         };
         // The permits are acquired in the order of the tasks. Then each child runs in a separate Tokio task: in one
         // task, all would share a core and a budget of polls, which the first ones would use up.
         let work = children.iter().cloned().enumerate().map(|(index, child)| {
-            let (control, brief, changed) = (Arc::clone(&self), Arc::clone(&brief), Arc::clone(&changed));
+            let (control, brief, changed) = (Arc::clone(self), Arc::clone(&brief), Arc::clone(&changed));
             async move {
                 let may_begin = control.await_permit(&child).await;
                 let work = async move {
@@ -218,14 +254,50 @@ impl Control {
                     .unwrap_or_else(|error| resume_unwind(error.into_panic()))
             }
         });
-        let results = tokio::select! {
-            results = join_all(work) => results,
+        let mut work: FuturesUnordered<_> = work.collect();
+        let mut results = Vec::with_capacity(children.len());
+        tokio::select! {
+            biased;
+            () = async { while let Some(result) = work.next().await { results.push(result) } } => {}
             () = report_progress(&brief, &children) => unreachable!("it never ends"),
-        };
-        if let Some(child) = &caller.child {
-            child.permit.resume(&self.subagents.permits).await;
+            () = brief.released.cancelled() => {}
         }
-        Ok(result::output(&results))
+        results.sort_by_key(|result: &ChildResult| result.index);
+        if work.is_empty() {
+            return result::output(&results);
+        }
+        for _ in 0..work.len() {
+            brief.root.agent.begin_outside_work();
+        }
+        let output = result::moved(&results, &children);
+        self.subagents.background.spawn(Arc::clone(self).continue_in_background(brief, children, work));
+        output
+    }
+
+    /// Waits for the rest of a call that was moved to the background, and reports the end of each child to the model.
+    async fn continue_in_background(
+        self: Arc<Self>,
+        brief: Arc<Brief>,
+        children: Arc<[Arc<Child>]>,
+        mut work: FuturesUnordered<impl Future<Output = ChildResult> + Send + 'static>,
+    ) {
+        let stop = self.subagents.stop_token(&brief.root);
+        let ends = async {
+            while let Some(result) = work.next().await {
+                let (control, brief) = (Arc::clone(&self), Arc::clone(&brief));
+                self.subagents.background.spawn(async move { control.report_end(&brief, &result).await });
+            }
+        };
+        let stopped = async {
+            stop.cancelled().await;
+            children.iter().for_each(|child| child.cancel.cancel());
+            std::future::pending::<()>().await;
+        };
+        tokio::select! {
+            () = ends => {}
+            () = stopped => unreachable!("it never ends"),
+            () = report_progress(&brief, &children) => unreachable!("it never ends"),
+        }
     }
 
     /// Runs one child for a person, and returns its result and what it has submitted. It ends with the children in the
@@ -239,6 +311,8 @@ impl Control {
     ) -> Result<(ChildResult, Option<serde_json::Value>), ControlError> {
         let control = self.me.upgrade().ok_or("the session is over")?;
         let caller = self.caller(None)?;
+        // No call of the model waits for it.
+        let request = StartRequest { background: Some(true), ..request };
         let call = format!("user-{}", self.calls.fetch_add(1, Ordering::Relaxed));
         let (brief, children) = self.start(request, &caller, &call).await?;
         self.register(&brief, &children)?;
@@ -264,8 +338,13 @@ impl Control {
     /// Runs a child whose call has returned, and reports its end to the model.
     async fn run_in_background(self: Arc<Self>, brief: Arc<Brief>, child: Arc<Child>, index: usize) {
         let result = self.run_reporting(&brief, &child, index).await;
+        self.report_end(&brief, &result).await;
+    }
+
+    /// Reports the end of a child in the background to the model, which begins a run if it is idle.
+    async fn report_end(&self, brief: &Brief, result: &ChildResult) {
         let root = &brief.root.agent;
-        result::tell(root, &result);
+        result::tell(root, result);
         tokio::time::sleep(TOGETHER).await;
         if let Some(outcome) = root.take_up().await {
             *self.subagents.last_stop.lock() = Some(outcome.stop);
@@ -307,7 +386,7 @@ impl Control {
             Some(_) => format!("task: schema: {reason}"),
             None => format!("task: agent {}: output: {reason}", definition.name),
         })?;
-        let is_background = caller.is_background(request.background, &definition, "start children")?;
+        let released = caller.released(request.background, &definition, "start children")?;
         let model = definition.model.clone();
         let level = definition.thinking;
         let isolation = match request.isolated {
@@ -330,7 +409,7 @@ impl Control {
             choice: self.child_choice(&definition.name, model.as_deref(), level, caller).await?,
             before: None,
             depth,
-            is_background,
+            released,
             isolation,
             lead: OnceLock::new(),
             definition,
@@ -384,7 +463,7 @@ impl Control {
         }
         let id = known.map_or(id, |child| child.id().to_string());
         let (own, before) = self.session_of(caller, &id)?;
-        let is_background = caller.is_background(background, &before.definition, "continue a child")?;
+        let released = caller.released(background, &before.definition, "continue a child")?;
         let conversation = own.context(&Defaults::default())?;
         let thinking = ThinkingLevel::parse(&conversation.thinking_level);
         let mut choice = self.child_choice(&before.definition.name, None, thinking, caller).await?;
@@ -404,7 +483,7 @@ impl Control {
             parent: Arc::clone(&caller.open),
             choice,
             depth: before.depth,
-            is_background,
+            released,
             isolation: before.isolation.as_deref().map(mode_named),
             lead: OnceLock::new(),
             definition: before.definition.clone(),
@@ -527,7 +606,7 @@ impl Control {
     }
 
     fn new_child(&self, brief: &Brief, caller: &Caller, requester: Requester, assignment: String) -> Arc<Child> {
-        let cancel = match brief.is_background {
+        let cancel = match brief.is_background() {
             true => self.subagents.stop_token(&caller.root),
             false => CancellationToken::new(),
         };
@@ -550,6 +629,7 @@ impl Control {
             mail: Default::default(),
             forwarding: Default::default(),
             submitted: Default::default(),
+            released: brief.released.clone(),
             cancel,
         })
     }

@@ -13,7 +13,7 @@
 //! | `verbs` | lists, messages and aborts for people and clients |
 //!
 //! A call ends when its children have ended; the model makes no request meanwhile. A call in the background returns at
-//! once, and the end of each child is a message. Children run in this process; each has its own session and shell.
+//! once, and the end of each child is a message; the user can move a call to the background while it runs. Children run in this process; each has its own session and shell.
 
 mod batch;
 mod follow;
@@ -110,6 +110,8 @@ struct Child {
     submitted: Mutex<Option<Value>>,
     /// Messages that arrived before its first request.
     mail: Mutex<Vec<String>>,
+    /// Cancelled once its call does not wait for it.
+    released: CancellationToken,
     /// Ends it.
     cancel: CancellationToken,
 }

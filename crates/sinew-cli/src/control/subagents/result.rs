@@ -103,6 +103,22 @@ pub(super) fn started(children: &[Arc<Child>]) -> ToolOutput {
     ToolOutput::text(text).with_details(json!({"background": true, "children": states(children)}))
 }
 
+/// Returns the result of a call that the user has moved to the background: the results of the children that have ended,
+/// and the others.
+pub(super) fn moved(results: &[ChildResult], children: &[Arc<Child>]) -> ToolOutput {
+    let is_ended = |child: &Arc<Child>| results.iter().any(|result| result.id == child.id());
+    let lines: Vec<String> =
+        children.iter().filter(|child| !is_ended(child)).map(|child| child.requester.to_string()).collect();
+    let ended = if results.is_empty() { String::new() } else { format!("\n\n{}", report(results)) };
+    let text = format!(
+        "The user moved this call to the background. Still at work: {}.\nThe end of each arrives as a message. Do something \
+         else, or end your turn; there is no need to look after them.{ended}",
+        lines.join(", ")
+    );
+    let details = json!({"background": true, "children": states(children), "results": results});
+    ToolOutput::text(text).with_details(details)
+}
+
 /// Returns the states of a call's children, for the user.
 pub(super) fn progress(children: &[Arc<Child>]) -> ToolOutput {
     let line = |child: &Arc<Child>| format!("{}: {}", child.requester, child.state().as_str());

@@ -110,6 +110,28 @@ impl Control {
         Ok(())
     }
 
+    /// Moves the call that waits for a child to the background, with all children of the call. Returns their ids.
+    ///
+    /// # Errors
+    /// Returns an error if there is no such child, if no call of the main conversation waits for it, or if it has ended.
+    pub(crate) fn move_to_background(&self, id: &str) -> Result<Vec<String>, ControlError> {
+        let child = self.child(id)?;
+        let id = child.id();
+        if !child.is_at_work() {
+            return Err(format!("{id} is {} already", child.state().as_str()).into());
+        }
+        if child.depth > 1 {
+            return Err(format!("{id} was started by a subagent, which waits for it; move that one instead").into());
+        }
+        if child.released.is_cancelled() {
+            return Err(format!("{id} works in the background already").into());
+        }
+        child.released.cancel();
+        let own = self.own_children();
+        let moved = own.iter().filter(|other| other.call == child.call && other.is_at_work());
+        Ok(moved.map(|child| child.id().to_string()).collect())
+    }
+
     /// Adds the turns, messages and tool calls of children to the events of the session, or stops that.
     pub(crate) async fn show_child_events(&self, enabled: bool) {
         self.subagents.shows_events.store(enabled, Ordering::Relaxed);
@@ -213,7 +235,7 @@ impl Control {
         lines.chain(found.faults.iter().cloned()).collect::<Vec<_>>().join("\n")
     }
 
-    /// Runs `/tasks [[stop|apply|drop] ID]`.
+    /// Runs `/tasks [[stop|background|apply|drop] ID]`.
     ///
     /// # Errors
     /// Returns an error for other arguments, and the errors of [`Control::abort_child`].
@@ -222,12 +244,16 @@ impl Control {
             None if arguments.is_empty() => Ok(self.children_text()),
             Some(("apply", id)) => self.apply_view(id.trim()).await,
             Some(("drop", id)) => self.drop_view(id.trim()),
+            Some(("background", id)) => {
+                let moved = self.move_to_background(id.trim())?;
+                Ok(format!("In the background now: {}. The model continues without waiting.", moved.join(", ")))
+            }
             Some(("stop", id)) => self.abort_child(id.trim()).map(|()| format!("{} ends.", id.trim())),
             None => self.child_text(arguments),
-            _ => {
-                Err(format!("/tasks {arguments}: use /tasks, /tasks ID, or /tasks stop, apply or drop with an ID")
-                    .into())
-            }
+            _ => Err(format!(
+                "/tasks {arguments}: use /tasks, /tasks ID, or /tasks stop, background, apply or drop with an ID"
+            )
+            .into()),
         }
     }
 

@@ -69,7 +69,7 @@ impl Control {
     /// Returns what records the changes of a child in the background, which are turns of their own. Those of any other
     /// child belong to its call, and those in a copy of the project are recorded when they are merged.
     fn undo_of(&self, brief: &Brief, child: &Child, is_copy: bool) -> Option<(Arc<TurnRecorder>, KeepRecord)> {
-        let recorder = brief.root.agent.subagent_recorder().filter(|_| brief.is_background && !is_copy)?;
+        let recorder = brief.root.agent.subagent_recorder().filter(|_| brief.is_background() && !is_copy)?;
         let (root, name) = (Arc::downgrade(&brief.root), child.id().to_string());
         let turn = brief.root.agent.session().leaf().unwrap_or_default().to_string();
         let keep = move |record: UndoRecord| {
@@ -143,7 +143,7 @@ impl Control {
         }
         let is_completed = end.state == ChildState::Completed;
         end.changes = match view {
-            Some(view) if brief.is_background && is_completed => {
+            Some(view) if brief.is_background() && is_completed => {
                 Some(brief.root.agent.record_work(child.id(), || view.close(true)).await)
             }
             view => view.map(|view| tokio::task::block_in_place(|| view.close(is_completed))),

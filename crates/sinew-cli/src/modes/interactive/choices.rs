@@ -164,9 +164,10 @@ impl Topic {
             Topic::Settings | Topic::Values => format!("{}: store elsewhere", keys.short(Action::Tab)),
             Topic::Jobs => format!("{}: show output · {}: stop", list(ListAction::Confirm), list(ListAction::Stop)),
             Topic::Tasks => format!(
-                "{}: show conversation · {}: send a message · {}: stop",
+                "{}: show conversation · {}: send a message · {}: to the background · {}: stop",
                 list(ListAction::Confirm),
                 keys.short(Action::Tab),
+                list(ListAction::Background),
                 list(ListAction::Stop)
             ),
             Topic::Findings => format!("{}: ask for a correction", list(ListAction::Confirm)),

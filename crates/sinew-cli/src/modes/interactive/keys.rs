@@ -83,6 +83,8 @@ pub(super) enum ListAction {
     Keep,
     /// Stops what the entry shows.
     Stop,
+    /// Lets the model continue without waiting for what the entry shows.
+    Background,
     /// Shows the end of a text that does not fit.
     ShowEnd,
 }

@@ -90,6 +90,7 @@ pub(super) static COMMANDS: &[Command] = &[
     row!("subagent_list", Now, subagents::list),
     row!("subagent_steer", Now, subagents::steer),
     row!("subagent_abort", Now, subagents::abort),
+    row!("subagent_background", Now, subagents::background),
     row!("subagent_apply", Now, subagents::apply),
     row!("subagent_drop", Now, subagents::drop),
     row!("review", Beside, subagents::review),

@@ -1,5 +1,5 @@
-//! Subagents: `subagent_list`, `subagent_steer`, `subagent_abort`, `subagent_apply`, `subagent_drop`,
-//! `set_subagent_events`, `review`.
+//! Subagents: `subagent_list`, `subagent_steer`, `subagent_abort`, `subagent_background`, `subagent_apply`,
+//! `subagent_drop`, `set_subagent_events`, `review`.
 
 use std::sync::Arc;
 
@@ -73,6 +73,13 @@ pub(super) async fn abort(rpc: Arc<Rpc>, given: Fields) -> Answer {
     let Request { child } = fields("subagent_abort", given)?;
     rpc.control.abort_child(&child).map_err(|error| named("subagent_abort", error))?;
     Ok(None)
+}
+
+/// Moves the call that waits for a child to the background.
+pub(super) async fn background(rpc: Arc<Rpc>, given: Fields) -> Answer {
+    let Request { child } = fields("subagent_background", given)?;
+    let moved = rpc.control.move_to_background(&child).map_err(|error| named("subagent_background", error))?;
+    Ok(Some(json!({"children": moved})))
 }
 
 /// Adds the turns, messages and tool calls of children to the events, or stops that.

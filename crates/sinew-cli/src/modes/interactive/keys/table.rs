@@ -152,6 +152,7 @@ pub(super) const ACTIONS: &[Row] = &[
     tree(TreeAction::Label, "tree.label", &["shift+l"], "in the tree: label the entry"),
     list(ListAction::Keep, "list.keep", "", &["ctrl+s"], "in the list of models: set the entry as the default"),
     list(ListAction::Stop, "list.stop", "", &["ctrl+x"], "in the lists of background commands and subagents: stop the entry"),
+    list(ListAction::Background, "list.background", "", &["ctrl+b"], "in the list of subagents: move the call of the entry to the background"),
     list(ListAction::ShowEnd, "list.end", "", &["ctrl+o"], "in a question: show the end of a long text"),
     view(Action::View(ViewAction::Close), "view.close", &["q", "escape", "ctrl+c", "ctrl+o"], "in a view: close it"),
     view(Action::View(ViewAction::Up), "view.up", &["up", "k"], "in a view: a row up"),

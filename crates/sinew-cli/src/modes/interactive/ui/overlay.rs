@@ -367,6 +367,12 @@ impl Ui {
                 }
                 self.refresh_work();
             }
+            (Topic::Tasks, Action::List(ListAction::Background), Choice::Subagent(id)) => {
+                match self.conversation.control.move_to_background(&id) {
+                    Ok(moved) => self.notify(format!("in the background: {}", moved.join(", "))),
+                    Err(error) => self.notify(error.message),
+                }
+            }
             (Topic::Tasks, Action::Tab, Choice::Subagent(id)) => {
                 self.fill_form(Form::new(format!("Message to {id}"), Vec::new(), Purpose::Steer(id)));
             }
