@@ -75,7 +75,7 @@ impl AgentSession {
     /// recorded if undo is off.
     pub async fn record_work<T>(&self, subagent: &str, work: impl FnOnce() -> T) -> T {
         let Some(recorder) = &self.undo else { return tokio::task::block_in_place(work) };
-        let (done, ended) = recorder.for_subagent().record(work).await;
+        let (done, ended) = recorder.for_subagent(false).record(work).await;
         match ended {
             Ok(Some(record)) => {
                 let turn = self.session().leaf().unwrap_or_default().to_string();
@@ -88,10 +88,10 @@ impl AgentSession {
         done
     }
 
-    /// Returns the recorder for the calls of a subagent that continues after its call has returned; `None` if undo is off.
+    /// Returns [`TurnRecorder::for_subagent`]; `None` if undo is off.
     #[must_use]
-    pub fn subagent_recorder(&self) -> Option<Arc<TurnRecorder>> {
-        self.undo.as_ref().map(|recorder| Arc::new(recorder.for_subagent()))
+    pub fn subagent_recorder(&self, covered: bool) -> Option<Arc<TurnRecorder>> {
+        self.undo.as_ref().map(|recorder| Arc::new(recorder.for_subagent(covered)))
     }
 
     /// Records in the session what was undone.

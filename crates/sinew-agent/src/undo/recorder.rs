@@ -3,6 +3,7 @@
 use std::collections::{BTreeSet, HashSet};
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::Mutex;
 use serde_json::Value;
@@ -40,6 +41,8 @@ pub struct TurnRecorder {
     store: Arc<CheckpointStore>,
     session: String,
     jobs: RunningJobs,
+    /// True while the turn of a parent records the changes.
+    is_covered: AtomicBool,
     turn: Mutex<Option<OpenTurn>>,
     unproven: Mutex<Option<UnprovenTurn>>,
 }
@@ -83,7 +86,14 @@ impl TurnRecorder {
     /// Creates the recorder of a session.
     #[must_use]
     pub fn new(store: Arc<CheckpointStore>, session: &str, jobs: RunningJobs) -> TurnRecorder {
-        TurnRecorder { store, session: session.to_string(), jobs, turn: Mutex::default(), unproven: Mutex::default() }
+        TurnRecorder {
+            store,
+            session: session.to_string(),
+            jobs,
+            is_covered: AtomicBool::new(false),
+            turn: Mutex::default(),
+            unproven: Mutex::default(),
+        }
     }
 
     /// Returns the checkpoints of the directory.
@@ -95,6 +105,9 @@ impl TurnRecorder {
     /// Starts a turn. If a job is still running, a span starts too. Returns a warning for the user.
     pub(crate) async fn begin_turn(&self) -> Option<UndoWarning> {
         *self.turn.lock() = Some(OpenTurn::default());
+        if self.is_covered() {
+            return None;
+        }
         if (self.jobs)().is_empty() {
             return self.off();
         }
@@ -114,7 +127,7 @@ impl TurnRecorder {
         semantics: &Semantics,
         arguments: &Value,
     ) -> Option<UndoWarning> {
-        if semantics.effects.changes_nothing() {
+        if semantics.effects.changes_nothing() || self.is_covered() {
             return None;
         }
         let is_first = match &mut *self.turn.lock() {
@@ -218,7 +231,7 @@ impl TurnRecorder {
         match stretch {
             Ok(stretch) => {
                 if let Some(turn) = &mut *self.turn.lock() {
-                    turn.stretch = Some(stretch);
+                    turn.stretch.get_or_insert(stretch);
                 }
                 None
             }
@@ -231,10 +244,27 @@ impl TurnRecorder {
         self.store.take_off_reason().map(UndoWarning::Off)
     }
 
-    /// Returns a recorder for the calls of a subagent that continues after its call has returned.
+    /// Returns a recorder for the calls of a subagent. If it is `covered`, it records nothing before
+    /// [`TurnRecorder::uncover`].
     #[must_use]
-    pub fn for_subagent(&self) -> TurnRecorder {
-        TurnRecorder::new(Arc::clone(&self.store), &self.session, Arc::new(Vec::new))
+    pub fn for_subagent(&self, covered: bool) -> TurnRecorder {
+        let recorder = TurnRecorder::new(Arc::clone(&self.store), &self.session, Arc::new(Vec::new));
+        TurnRecorder { is_covered: AtomicBool::new(covered), ..recorder }
+    }
+
+    fn is_covered(&self) -> bool {
+        self.is_covered.load(Ordering::Acquire)
+    }
+
+    /// Starts to record, because the turn of the parent no longer does. The calls that run now belong to a span that
+    /// begins here. Returns a warning for the user.
+    pub async fn uncover(&self) -> Option<String> {
+        self.is_covered.store(false, Ordering::Release);
+        match &mut *self.turn.lock() {
+            Some(turn) => turn.runs_programs = true,
+            None => return None,
+        }
+        self.begin_stretch(None).await.map(|warning| warning.to_string())
     }
 
     /// Runs work that may change any file outside of a turn. Returns its result with the same as

@@ -270,9 +270,16 @@ fn an_undo_takes_the_changes_of_children_back() {
 
 #[test]
 fn an_undo_takes_back_what_a_child_in_the_background_changed_later() {
+    for moves in [false, true] {
+        undoes_what_a_child_changed_later(moves);
+    }
+}
+
+/// Undoes the changes of a child in the background, which it `moves` to while its program runs, or starts in.
+fn undoes_what_a_child_changed_later(moves: bool) {
     let setup = json!({"type": "script", "version": 1, "onExhausted": "error"});
-    let task = json!({"agent": "task", "tasks": one("go"), "background": true});
-    let writes = calls("One", "bash", json!({"command": "read -r line < ../go; echo x > made"}));
+    let task = json!({"agent": "task", "tasks": one("go"), "background": !moves});
+    let writes = calls("One", "bash", json!({"command": "touch ../ready; read -r line < ../go; echo x > made"}));
     let stage = Stage::scripted(&[
         setup,
         calls("main", "task", task),
@@ -284,10 +291,14 @@ fn an_undo_takes_back_what_a_child_in_the_background_changed_later() {
     let go = stage.pipe("go");
     let mut client = Client::scripted(&stage, &[]);
     client.ask("prompt", json!({"message": "go"}));
-    while client.frame()["type"] != "agent_end" {}
+    stage.wait_for("ready");
+    if moves {
+        client.data("subagent_background", json!({"child": "One"}));
+    }
+    client.count("agent_end", 1);
     std::fs::write(go, "go\n").unwrap();
     while client.frame()["type"] != "agent_settled" {}
-    assert!(stage.path("project/made").exists());
+    assert!(stage.path("project/made").exists(), "moves: {moves}");
     // The last turn is the answer to the message about the end.
     while stage.path("project/made").exists() {
         let undone = client.ask("undo", json!({}));

@@ -269,6 +269,14 @@ impl Control {
         for _ in 0..work.len() {
             brief.root.agent.begin_outside_work();
         }
+        for child in children.iter().filter(|child| child.is_at_work()) {
+            let recorder = child.recorder.lock().clone();
+            if let Some(recorder) = recorder
+                && let Some(warning) = recorder.uncover().await
+            {
+                brief.root.agent.warn(warning).await;
+            }
+        }
         let output = result::moved(&results, &children);
         self.subagents.background.spawn(Arc::clone(self).continue_in_background(brief, children, work));
         output
@@ -626,6 +634,7 @@ impl Control {
             turns_before: Default::default(),
             turns: Default::default(),
             permit: Default::default(),
+            recorder: Default::default(),
             mail: Default::default(),
             forwarding: Default::default(),
             submitted: Default::default(),

@@ -36,6 +36,7 @@ use sinew::base::Result;
 use sinew_agent::agent::{Meter, Stop};
 use sinew_agent::event::SubagentStatus;
 use sinew_agent::subagent::{ChildIds, ChildState, TaskItem};
+use sinew_agent::undo::TurnRecorder;
 use sinew_tools::Requester;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -104,6 +105,8 @@ struct Child {
     /// The number of its answers, set at its end.
     turns: Mutex<usize>,
     permit: ChildPermit,
+    /// Records its changes once it works in the background.
+    recorder: Mutex<Option<Arc<TurnRecorder>>>,
     /// Passes its events on, if they are wanted.
     forwarding: Mutex<Option<ChildForwarder>>,
     /// The result that was accepted.

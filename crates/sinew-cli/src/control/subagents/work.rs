@@ -67,9 +67,14 @@ impl Control {
     }
 
     /// Returns what records the changes of a child in the background, which are turns of their own. Those of any other
-    /// child belong to its call, and those in a copy of the project are recorded when they are merged.
+    /// child belong to its call until that moves to the background, and those in a copy of the project are recorded
+    /// when they are merged.
     fn undo_of(&self, brief: &Brief, child: &Child, is_copy: bool) -> Option<(Arc<TurnRecorder>, KeepRecord)> {
-        let recorder = brief.root.agent.subagent_recorder().filter(|_| brief.is_background() && !is_copy)?;
+        if is_copy {
+            return None;
+        }
+        let recorder = brief.root.agent.subagent_recorder(!brief.is_background())?;
+        *child.recorder.lock() = Some(Arc::clone(&recorder));
         let (root, name) = (Arc::downgrade(&brief.root), child.id().to_string());
         let turn = brief.root.agent.session().leaf().unwrap_or_default().to_string();
         let keep = move |record: UndoRecord| {
