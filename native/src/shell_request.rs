@@ -19,6 +19,8 @@ pub(crate) struct ShellSetup {
     pub supervisor: String,
     /// The whole environment.
     pub env: HashMap<String, String>,
+    /// The initial directory. Default: that of the process.
+    pub cwd: Option<String>,
     pub snapshot_path: Option<String>,
     pub engine: Option<String>,
 }
@@ -55,11 +57,11 @@ pub(crate) struct ShellJob {
 
 impl ShellSetup {
     pub(crate) fn into_core(self, sandbox: Option<&SandboxHandle>) -> (Supervisor, ShellOptions) {
-        let ShellSetup { supervisor, env, snapshot_path, engine } = self;
+        let ShellSetup { supervisor, env, cwd, snapshot_path, engine } = self;
         let default = ShellOptions::default();
         let options = ShellOptions {
             env: env.into_iter().map(|(name, value)| (name.into(), value.into())).collect(),
-            cwd: default.cwd,
+            cwd: cwd.map_or(default.cwd, |path| Some(path.into())),
             snapshot: snapshot_path.map_or(default.snapshot, |path| Some(path.into())),
             engine: engine.and_then(|name| Engine::from_name(&name)).unwrap_or(default.engine),
             bash: default.bash,

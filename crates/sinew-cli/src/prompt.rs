@@ -1,5 +1,6 @@
 //! Reads the prompt of a command line: its words, standard input and named files.
 
+use std::io::Read;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -162,13 +163,32 @@ impl Prompts {
     }
 }
 
+/// Standard input. Says once that it is waiting, if nothing arrives for a while.
+struct PatientReader {
+    /// The number of bytes so far.
+    read: usize,
+    has_told: bool,
+}
+
+impl Read for PatientReader {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        if !self.has_told && crate::sys::silent(SILENCE) {
+            self.has_told = true;
+            crate::output::tell(&format!("Waiting for the end of standard input ({} bytes so far).", self.read));
+        }
+        let count = crate::sys::read_stdin(buffer)?;
+        self.read += count;
+        Ok(count)
+    }
+}
+
 /// Reads standard input to its end. Unless `waits` is set, gives up if nothing arrives at first.
 fn stdin(waits: bool) -> Result<String, Failure> {
     if !waits && crate::sys::silent(SILENCE) {
         crate::output::tell(SILENT);
         return Ok(String::new());
     }
-    let read = read_limited(std::io::stdin().lock(), STDIN);
+    let read = read_limited(PatientReader { read: 0, has_told: waits }, STDIN);
     let bytes = read
         .map_err(|error| Failure::usage(format!("failed to read standard input: {error}")))?
         .ok_or_else(|| Failure::usage("standard input is larger than 10 MB: pass a file with @path instead"))?;

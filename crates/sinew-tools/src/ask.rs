@@ -12,6 +12,10 @@ use crate::semantics::{Effects, Semantics, ToolKind};
 use crate::tool::cancelled;
 use crate::tool::{Call, Concurrency, ToolError, ToolOutput};
 
+/// Why a question cannot be asked, for a model.
+pub(crate) const NO_USER: &str =
+    "no user can answer here; decide yourself and say what you assumed, or end your turn with the question";
+
 pub(super) static SPEC: Spec = Spec {
     name: "ask",
     description: "Ask the user. Options are offered for choice; the user may also write an answer.",
@@ -65,7 +69,7 @@ struct Arguments {
 async fn run(host: Arc<Host>, call: Call) -> Outcome {
     let Arguments { questions } = arguments::parse(&call)?;
     let Some(ask) = &host.options.ask else {
-        return Err(ToolError::Failed("There is no user to ask.".into()));
+        return Err(ToolError::Failed(format!("There is no answer: {NO_USER}.")));
     };
     let limit = host.options.settings.ask_timeout_seconds;
     let limit = async {

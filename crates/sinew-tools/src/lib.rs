@@ -118,6 +118,13 @@ pub fn named_by_foreign_rule(name: &str) -> Option<&'static str> {
     SPECS.iter().find(|spec| spec.semantics.foreign_names.contains(&name)).map(|spec| spec.name)
 }
 
+/// Returns why a built-in tool is missing in some sessions, and what a model should do instead; `None` if it is a part of
+/// every session.
+#[must_use]
+pub fn why_absent(name: &str) -> Option<&'static str> {
+    (name == ask::SPEC.name).then_some(ask::NO_USER)
+}
+
 /// Returns the names of the tools whose deny and ask rules also apply to a tool with these effects: a file that may not
 /// be read may not be searched, listed or edited, and a file that may not be written may not be edited.
 #[must_use]

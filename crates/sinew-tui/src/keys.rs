@@ -151,9 +151,14 @@ impl KeyMap {
 
     /// Returns the action of a key press in the first of `contexts` that binds it, trying the key itself before its
     /// other interpretations. `before` is the key that began a chord.
+    ///
+    /// A line feed is ctrl+j first: in raw mode no terminal sends it for enter.
     #[must_use]
     pub fn called(&self, contexts: &[&str], before: Option<Key>, press: &KeyPress) -> KeyLookup<'_> {
-        let keys = [Some(press.key)].into_iter().chain(press.others).flatten();
+        let others = press.others.into_iter().flatten();
+        let is = |key: &Key, name: &str| key.to_string() == name;
+        let line_feed = others.clone().find(|other| is(&press.key, "enter") && is(other, "ctrl+j"));
+        let keys = line_feed.into_iter().chain([press.key]).chain(others);
         for (key, context) in keys.flat_map(|key| contexts.iter().map(move |context| (key, *context))) {
             let chord = Chord { first: before.unwrap_or(key), then: before.map(|_| key) };
             for binding in self.bindings.iter().filter(|binding| binding.context == context) {

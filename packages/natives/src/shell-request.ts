@@ -10,12 +10,12 @@ import type { ShellOptions, ShellRunOptions, ShellRunResult } from "./shell.js";
 
 const ENGINES = ["auto", "bash", "brush"] as const;
 /** The keys of a shell. @internal */
-export const SHELL: Table = { sessionEnv: "env", snapshotPath: "string", engine: ENGINES, sandbox: "sandbox" };
+export const SHELL: Table = { sessionEnv: "env", snapshotPath: "string", engine: ENGINES, sandbox: "sandbox", cwd: "string", view: "view" };
 /** The keys of a run. @internal */
 export const RUN: Table = { command: "string!", cwd: "string", env: "env", timeoutMs: "u32", signal: "signal", stdin: "bytes" };
 
 /** The native setup of a shell. @internal */
-export function setup({ sessionEnv, snapshotPath, engine }: ShellOptions): ShellSetup {
+export function setup({ sessionEnv, cwd, snapshotPath, engine }: ShellOptions): ShellSetup {
   // Shells of other systems have no supervisor.
   const file = supervisor() ?? (process.platform === "linux" ? undefined : "");
   if (file === undefined) {
@@ -24,6 +24,7 @@ export function setup({ sessionEnv, snapshotPath, engine }: ShellOptions): Shell
   const env: Record<string, string> = {};
   for (const [name, value] of Object.entries(sessionEnv ?? process.env)) if (value !== undefined) env[name] = value;
   const request: ShellSetup = { supervisor: file, env };
+  if (cwd !== undefined) request.cwd = cwd;
   if (snapshotPath !== undefined) request.snapshotPath = snapshotPath;
   if (engine !== undefined) request.engine = engine;
   return request;

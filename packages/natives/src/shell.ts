@@ -3,12 +3,14 @@
  * @module
  */
 import { type CallOptions, called, withCallback } from "./call.js";
+import type { IsolatedView } from "./isolated-view.js";
 import { native } from "./loader.js";
 import type { ShellHandle } from "./native.js";
 import { options as check } from "./options.js";
 import { handleOf } from "./sandbox-handle.js";
 import type { Sandbox, SandboxRefusal } from "./sandbox.js";
 import { RUN, SHELL, checkCallback, request, resultOf, setup } from "./shell-request.js";
+import { inPlace } from "./view-place.js";
 
 /** The interpreter of a script. `"auto"` is bash 4.4 or later on `PATH`, else `"brush"`. */
 export type ShellEngine = "auto" | "bash" | "brush";
@@ -23,6 +25,10 @@ export interface ShellOptions {
   engine?: ShellEngine | undefined;
   /** Limits the shell and everything that it starts. Default: none. */
   sandbox?: Sandbox | undefined;
+  /** The initial directory. Default: that of `view`, or the current one of the process. */
+  cwd?: string | undefined;
+  /** Runs the commands in this view: they begin in its directory, with its variables. Default: none. */
+  view?: IsolatedView | undefined;
 }
 
 /** A command to run. */
@@ -99,10 +105,11 @@ export class Shell {
    * @throws `Failed to initialize shell` if the supervisor program is missing (Linux); `TypeError` for an option of the wrong type.
    */
   constructor(options: ShellOptions = {}) {
-    const checked = check("Shell", SHELL, options) as ShellOptions;
+    const { sessionEnv = process.env, ...rest } = check("Shell", SHELL, options) as ShellOptions;
+    const { env, ...checked } = inPlace({ ...rest, env: sessionEnv });
     const sandbox = handleOf(checked.sandbox);
     this.#isSandboxed = sandbox !== undefined;
-    this.#shell = new native.ShellHandle(setup(checked), sandbox);
+    this.#shell = new native.ShellHandle(setup({ ...checked, sessionEnv: env }), sandbox);
   }
 
   /**

@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync,
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { IsolatedView, PtySession, Sandbox, executeShell, run } from "../dist/index.js";
+import { IsolatedView, PtySession, Sandbox, Shell, executeShell, run } from "../dist/index.js";
 
 const unix = { skip: process.platform === "win32" && "views need a Unix system" };
 
@@ -85,6 +85,19 @@ test("programs of every kind work in a view", unix, () =>
     const view = await IsolatedView.open(project, { home });
     const { stdout } = await executeShell({ command: "pwd; echo $GIT_CEILING_DIRECTORIES", view, buffer: true });
     assert.deepEqual(stdout.split("\n"), [view.path, view.env.GIT_CEILING_DIRECTORIES]);
+    const shell = new Shell({ view });
+    const said = [];
+    const say = (chunk) => said.push(chunk);
+    await shell.run({ command: "pwd; echo $GIT_CEILING_DIRECTORIES; mkdir -p below; cd below" }, say);
+    const { workingDir } = await shell.run({ command: "pwd" }, say);
+    assert.deepEqual(said.join("").trim().split("\n"), [view.path, view.env.GIT_CEILING_DIRECTORIES, join(view.path, "below")]);
+    assert.equal(workingDir, join(view.path, "below"));
+    await shell.close();
+    const beside = new Shell({ view, cwd: home, sessionEnv: { GIT_CEILING_DIRECTORIES: "/own", PATH: process.env.PATH } });
+    said.length = 0;
+    await beside.run({ command: "pwd; echo $GIT_CEILING_DIRECTORIES" }, say);
+    assert.deepEqual(said.join("").trim().split("\n"), [home, "/own"]);
+    await beside.close();
     const chunks = [];
     await new PtySession().start({ command: "pwd", view, cols: 400 }, (chunk) => chunks.push(chunk));
     assert.ok(chunks.join("").includes(view.path));

@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::lifecycle::Activity;
 use super::tests::{TestEnv, env, options};
-use super::{AgentSession, BranchSummaryChoice, Delivery, ResolvedModel, Stop};
+use super::{AgentSession, BranchSummaryChoice, Delivery, Meter, MeteredModels, ResolvedModel, Stop, WorkPermit};
 use crate::compaction::{Limits, context_tokens};
 use crate::core::{Interrupt, Toolset};
 use crate::event::Event;
@@ -160,6 +160,32 @@ async fn the_wait_before_a_retry_can_be_cancelled_alone() {
     assert!(agent.abort_retry());
     assert_eq!(prompt.await.unwrap(), Stop::Aborted);
     assert!(!agent.is_retrying());
+}
+
+/// Records its calls.
+#[derive(Debug, Default)]
+struct RecordedPermit(Mutex<Vec<&'static str>>);
+
+impl WorkPermit for RecordedPermit {
+    fn pause(&self) {
+        self.0.lock().unwrap().push("pause");
+    }
+
+    fn resume(&self) -> Boxed<'_, ()> {
+        self.0.lock().unwrap().push("resume");
+        Box::pin(std::future::ready(()))
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_agent_returns_its_permit_while_it_waits_for_a_retry() {
+    let permit = Arc::new(RecordedPermit::default());
+    let env = env(vec![failed(ErrorKind::Overloaded, Some(1_000)), text("ok")], |parts| {
+        let meter = Meter::with_permit(Arc::clone(&permit) as Arc<_>);
+        parts.models = Arc::new(MeteredModels::new(Arc::clone(&parts.models), vec![Arc::new(meter)]));
+    });
+    assert_eq!(env.agent.prompt(vec![user("go")], None).await.unwrap().stop, Stop::Done);
+    assert_eq!(*permit.0.lock().unwrap(), ["pause", "resume"]);
 }
 
 #[tokio::test(start_paused = true)]

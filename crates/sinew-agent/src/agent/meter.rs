@@ -14,7 +14,7 @@ use tokio::sync::SetOnce;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::models::{ModelResolver, ResolvedModel};
+use super::models::{ModelResolver, ResolvedModel, WorkPermit, wait_without_permit};
 use crate::compaction::text_tokens;
 
 /// The time between two requests that waited for the same provider.
@@ -28,6 +28,8 @@ pub struct Meter {
     answered: SetOnce<()>,
     /// The providers that asked to wait, with the end of the wait and the number of requests that wait for it.
     pauses: Mutex<HashMap<String, (Instant, u32)>>,
+    /// The permit of the agent whose requests are added; `None` if it needs none, or if there are several agents.
+    permit: Option<Arc<dyn WorkPermit>>,
 }
 
 #[derive(Debug, Default)]
@@ -45,6 +47,12 @@ struct InputEstimate {
 }
 
 impl Meter {
+    /// Creates the meter of an agent with a permit to work.
+    #[must_use]
+    pub fn with_permit(permit: Arc<dyn WorkPermit>) -> Meter {
+        Meter { permit: Some(permit), ..Meter::default() }
+    }
+
     /// Returns the tokens and cost so far.
     #[must_use]
     pub fn usage(&self) -> Usage {
@@ -234,11 +242,8 @@ impl Provider for MeteredProvider {
             let mut inner = match begun {
                 Ok(begun) => begun,
                 Err((until, request, cancel)) => {
-                    tokio::select! {
-                        () = tokio::time::sleep_until(until) => {}
-                        // The provider reports the abort.
-                        () = cancel.cancelled() => {}
-                    }
+                    // The provider reports an abort.
+                    wait_without_permit(meter.permit.as_deref(), until, &cancel).await;
                     inner.stream(request, cancel)
                 }
             };
@@ -289,6 +294,10 @@ impl ModelResolver for MeteredModels {
 
     fn other_credential(&self, failed: &ResolvedModel, error: &ErrorInfo) -> Option<ResolvedModel> {
         self.inner.other_credential(failed, error).map(|model| self.metered(model))
+    }
+
+    fn permit(&self) -> Option<Arc<dyn WorkPermit>> {
+        self.meters.iter().find_map(|meter| meter.permit.clone())
     }
 
     fn larger(&self, current: &ResolvedModel) -> Option<ResolvedModel> {

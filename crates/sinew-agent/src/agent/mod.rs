@@ -73,7 +73,7 @@ pub use extension_points::CancelDecision;
 pub use handoff::HandoffResult;
 pub use meter::{Amount, Budget, Meter, MeteredModels, MeteredProvider};
 pub use model_override::ModelOverride;
-pub use models::{ModelResolver, ResolvedModel};
+pub use models::{ModelResolver, ResolvedModel, WorkPermit};
 pub use navigate::{BranchSummaryChoice, BranchedSession, NavigationResult, SessionCopy};
 pub use outside_work::DescribeWork;
 pub use prompt::{AcceptedPrompt, Delivery};

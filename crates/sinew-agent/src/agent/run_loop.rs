@@ -15,6 +15,7 @@ use tokio_util::sync::CancellationToken;
 use super::compact::{self, Reason};
 use super::lifecycle::{IllegalMove, Move};
 use super::meter::{Amount, Budget};
+use super::models::wait_without_permit;
 use super::outside_work::answers_note;
 use super::oversize::oversize_text;
 use super::recorded_turn::RecordedTurn;
@@ -308,9 +309,11 @@ impl RunLoop<'_> {
             })
             .await;
         self.take_back(seen).await;
-        tokio::select! {
-            () = tokio::time::sleep(Duration::from_millis(delay_ms)) => return NextStep::Run(Vec::new()),
-            () = pause.cancelled() => {}
+        let permit = self.agent.models.permit();
+        let end = tokio::time::Instant::now() + Duration::from_millis(delay_ms);
+        wait_without_permit(permit.as_deref(), end, &pause).await;
+        if !pause.is_cancelled() {
+            return NextStep::Run(Vec::new());
         }
         drop(pause);
         let (attempt, final_error) = (self.attempt, Some("Retry cancelled".to_string()));

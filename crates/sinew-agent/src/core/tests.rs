@@ -199,7 +199,12 @@ async fn a_run_emits_its_steps_in_order_and_merges_deltas() {
 async fn calls_that_cannot_run_get_an_error_with_the_reason() {
     let mut broken = ToolCall { id: "4".into(), name: "echo".into(), ..ToolCall::default() };
     broken.invalid_arguments = Some("expected `,`".into());
-    let mut answer = calls(&[("1", "ecko", json!({})), ("2", "echo", json!({"say": 1})), ("3", "panics", json!({}))]);
+    let mut answer = calls(&[
+        ("1", "ecko", json!({})),
+        ("2", "echo", json!({"say": 1})),
+        ("3", "panics", json!({})),
+        ("5", "ask", json!({"question": "Which?"})),
+    ]);
     answer.content.push(Block::ToolCall(broken));
     let panics = tool("panics", |_| Box::pin(async { panic!("oh no") }));
     let env = TestEnv::new(vec![answer, text("ok")], vec![echo(), panics]);
@@ -208,6 +213,8 @@ async fn calls_that_cannot_run_get_an_error_with_the_reason() {
         "Tool ecko not found. Available: echo, panics",
         "Validation failed for tool \"echo\":\n  /say: must be string, not number\n\nReceived: {\"say\":1}",
         "Tool panics crashed: oh no",
+        "Tool ask is not available: no user can answer here; decide yourself and say what you assumed, or end your turn \
+         with the question.",
         "Invalid JSON in tool arguments: expected `,`",
     ];
     assert_eq!(env.results(), expected.map(|text| (text.to_string(), true)));

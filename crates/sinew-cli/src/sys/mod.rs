@@ -11,7 +11,10 @@ mod windows;
 
 #[cfg(unix)]
 pub(crate) use unix::{
-    close_memory, fill_random, group, hide_typing, kill_group, private, shell, signals, silent, terminal_name,
+    close_memory, fill_random, group, hide_typing, kill_group, private, read_stdin, shell, signals, silent,
+    terminal_name,
 };
 #[cfg(windows)]
-pub(crate) use windows::{fill_random, group, hide_typing, kill_group, private, shell, signals, silent, terminal_name};
+pub(crate) use windows::{
+    fill_random, group, hide_typing, kill_group, private, read_stdin, shell, signals, silent, terminal_name,
+};

@@ -51,6 +51,11 @@ pub(crate) fn silent(time: Duration) -> bool {
     matches!(poll(&mut [PollFd::new(&io::stdin(), PollFlags::IN)], limit.as_ref()), Ok(0))
 }
 
+/// Reads from standard input without a buffer, so that [`silent`] knows of every byte that is left.
+pub(crate) fn read_stdin(buffer: &mut [u8]) -> io::Result<usize> {
+    Ok(rustix::io::read(io::stdin(), buffer)?)
+}
+
 /// The previous mode of the terminal, which is restored when this is dropped.
 pub(crate) struct HiddenInput(Termios);
 

@@ -41,6 +41,11 @@ pub(crate) fn silent(_: Duration) -> bool {
     false
 }
 
+/// Reads from standard input.
+pub(crate) fn read_stdin(buffer: &mut [u8]) -> io::Result<usize> {
+    io::Read::read(&mut io::stdin().lock(), buffer)
+}
+
 /// The previous mode of the console, which is restored when this is dropped.
 pub(crate) struct HiddenInput(u32);
 

@@ -269,6 +269,23 @@ fn a_silent_stdin_is_ignored() {
 }
 
 #[test]
+fn a_stdin_that_stops_is_awaited_with_a_notice() {
+    use std::io::{BufRead, BufReader, Write};
+    let stage = Stage::scripted(&[text("ok")]);
+    let mut command = stage.command(&["--script", "script.jsonl", "-p", "hi"]);
+    let mut child = command.stdin(std::process::Stdio::piped()).spawn().unwrap();
+    let mut input = child.stdin.take().unwrap();
+    input.write_all(b"one\n").unwrap();
+    let mut told = String::new();
+    BufReader::new(child.stderr.take().unwrap()).read_line(&mut told).unwrap();
+    assert!(told.contains("Waiting for the end of standard input (4 bytes so far)."), "{told}");
+    input.write_all(b"two\n").unwrap();
+    drop(input);
+    assert!(child.wait().unwrap().success());
+    assert_eq!(stage.said()[0].1, "one\ntwo\n\nhi");
+}
+
+#[test]
 fn a_retried_answer_is_printed_once() {
     let mut cut = text("All of it, and more than once.");
     cut["fault"] = json!({"after": 1, "kind": "network"});

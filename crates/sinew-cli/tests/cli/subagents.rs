@@ -321,6 +321,17 @@ fn steering_the_parent_does_not_end_its_children() {
 }
 
 #[test]
+fn a_child_that_waits_for_a_retry_lets_another_one_work() {
+    let fault = json!({"type": "fault", "lane": "One", "kind": "http", "status": 500});
+    let tasks = json!([{"id": "One", "assignment": "a"}, {"id": "Two", "assignment": "b"}]);
+    let stage = script("task", tasks, &[fault, submits("One", json!("1")), submits("Two", json!("2"))]);
+    stage.write("home/agent/settings.json", r#"{"task": {"maxConcurrency": 1}, "retry": {"baseDelayMs": 3000}}"#);
+    let mut client = Client::scripted(&stage, &[]);
+    client.ask("prompt", json!({"message": "go"}));
+    assert_eq!(ends(&mut client), [json!(["Two", "completed"]), json!(["One", "completed"])]);
+}
+
+#[test]
 fn reminders_count_as_turns_and_retries_do_not() {
     let fault = json!({"type": "fault", "lane": "One", "kind": "http", "status": 500});
     let cases: [(&str, Vec<Value>, u64, Value); 3] = [

@@ -13,9 +13,13 @@ const READERS: [&str; 17] = [
 /// The same for subcommands of git.
 const GIT_READERS: [&str; 5] = ["status", "log", "diff", "show", "blame"];
 
+/// An editor that fails. Programs that split it into words, run it through a shell or execute it as a name all fail.
+const NO_EDITOR: &str =
+    "sh -c 'echo \"No editor is available: write the file, or pass the text as an option.\" >&2; exit 1'";
+
 /// Variables that prevent programs from waiting for input, because nobody sees their editors, pagers or prompts.
 /// Programs run the values through a shell or by name.
-const UNATTENDED: [(&str, &str); 8] = [
+const UNATTENDED: [(&str, &str); 12] = [
     (
         "GIT_EDITOR",
         "echo 'No editor is available: pass the text as an option, such as -m TEXT or --no-edit.' >&2; false",
@@ -24,8 +28,12 @@ const UNATTENDED: [(&str, &str); 8] = [
         "GIT_SEQUENCE_EDITOR",
         "echo 'No editor is available: set GIT_SEQUENCE_EDITOR to a command that edits the list.' >&2; false",
     ),
-    ("EDITOR", "false"),
-    ("VISUAL", "false"),
+    ("EDITOR", NO_EDITOR),
+    ("VISUAL", NO_EDITOR),
+    ("HGEDITOR", NO_EDITOR),
+    ("KUBE_EDITOR", NO_EDITOR),
+    ("SUDO_EDITOR", NO_EDITOR),
+    ("SVN_EDITOR", NO_EDITOR),
     ("GIT_PAGER", "cat"),
     ("PAGER", "cat"),
     ("GIT_TERMINAL_PROMPT", "0"),

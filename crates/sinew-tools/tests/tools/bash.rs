@@ -72,7 +72,15 @@ fn programs_do_not_wait_for_an_editor_or_a_pager() {
     let (text, error) =
         stage.call("bash", json!({"command": "echo y >> x && git commit -qam y && git rebase -i HEAD~1"}));
     assert!(error && text.contains("GIT_SEQUENCE_EDITOR"), "{text}");
-    stage.ok("bash", json!({"command": "echo $EDITOR $VISUAL $PAGER $GIT_TERMINAL_PROMPT"}), "false false cat 0");
+    stage.ok("bash", json!({"command": "echo $PAGER $GIT_TERMINAL_PROMPT"}), "cat 0");
+    // As programs run an editor: through a shell, split into words, and as one name.
+    for runs in ["sh -c \"$editor file\"", "$editor file", "\"$editor\" file"] {
+        for name in ["EDITOR", "VISUAL", "KUBE_EDITOR", "HGEDITOR"] {
+            let (text, error) = stage.call("bash", json!({"command": format!("editor=${name}; {runs}")}));
+            assert!(error && !text.is_empty(), "{name} {runs}: {text}");
+            assert!(text.contains("No editor is available") || runs == "$editor file", "{name} {runs}: {text}");
+        }
+    }
     stage.ok("bash", json!({"command": "echo $EDITOR", "env": {"EDITOR": "ed"}}), "ed");
 }
 

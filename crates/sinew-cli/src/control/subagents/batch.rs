@@ -11,7 +11,7 @@ use sinew::base::CancelToken;
 use sinew::search::GlobOptions;
 use sinew::view::ViewMode;
 use sinew::walk::FileType;
-use sinew_agent::agent::{Amount, Budget, Meter, MeteredModels};
+use sinew_agent::agent::{Amount, Budget, Meter, MeteredModels, WorkPermit};
 use sinew_agent::compaction::{definition_bytes, text_tokens};
 use sinew_agent::core::is_named;
 use sinew_agent::event::Event;
@@ -27,6 +27,7 @@ use tokio_util::task::AbortOnDropHandle;
 
 use super::super::mode::SessionMode;
 use super::super::{Control, ControlError};
+use super::permit::ChildPermit;
 use super::record::{ChildRecord, write_started};
 use super::view::mode_named;
 use super::{Child, Figures, result};
@@ -214,7 +215,7 @@ impl Control {
         }
         let output = self.run_in_foreground(brief, children.into(), call).await;
         if let Some(child) = &parent {
-            child.permit.resume(&self.subagents.permits).await;
+            child.permit.resume().await;
         }
         Ok(output)
     }
@@ -618,6 +619,7 @@ impl Control {
             true => self.subagents.stop_token(&caller.root),
             false => CancellationToken::new(),
         };
+        let permit = Arc::new(ChildPermit::new(&self.subagents.permits));
         Arc::new(Child {
             requester: Arc::new(requester),
             assignment,
@@ -630,10 +632,10 @@ impl Control {
             state: ChildState::Queued.into(),
             started: Default::default(),
             open: Default::default(),
-            meter: Arc::new(Meter::default()),
+            meter: Arc::new(Meter::with_permit(Arc::clone(&permit) as Arc<_>)),
             turns_before: Default::default(),
             turns: Default::default(),
-            permit: Default::default(),
+            permit,
             recorder: Default::default(),
             mail: Default::default(),
             forwarding: Default::default(),

@@ -104,7 +104,7 @@ struct Child {
     turns_before: Mutex<usize>,
     /// The number of its answers, set at its end.
     turns: Mutex<usize>,
-    permit: ChildPermit,
+    permit: Arc<ChildPermit>,
     /// Records its changes once it works in the background.
     recorder: Mutex<Option<Arc<TurnRecorder>>>,
     /// Passes its events on, if they are wanted.

@@ -1,9 +1,11 @@
 //! Limits the number of children that work at the same time. A child that waits for its own children returns its permit
-//! meanwhile, so that they cannot wait for each other.
+//! meanwhile, so that they cannot wait for each other; so does one that waits before it repeats a request.
 
 use std::sync::Arc;
 
 use parking_lot::Mutex;
+use sinew_agent::agent::WorkPermit;
+use sinew_tools::tool::Boxed;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// The permits of a program's children.
@@ -22,44 +24,54 @@ impl Permits {
 }
 
 /// The permit of one child.
-#[derive(Debug, Default)]
-pub(super) struct ChildPermit(Mutex<State>);
+#[derive(Debug)]
+pub(super) struct ChildPermit {
+    permits: Permits,
+    state: Mutex<State>,
+}
 
 #[derive(Debug, Default)]
 struct State {
     permit: Option<OwnedSemaphorePermit>,
-    /// The number of calls of the child that wait for its children.
+    /// The number of calls of the child that wait for its children, and of waits before a request.
     waits: usize,
 }
 
 impl ChildPermit {
+    pub(super) fn new(permits: &Permits) -> ChildPermit {
+        ChildPermit { permits: permits.clone(), state: Mutex::default() }
+    }
+
     /// Waits for a permit.
-    pub(super) async fn take(&self, permits: &Permits) {
-        let permit = permits.acquire().await;
-        self.0.lock().permit = permit;
+    pub(super) async fn take(&self) {
+        let permit = self.permits.acquire().await;
+        self.state.lock().permit = permit;
     }
 
     /// Returns the permit for good.
     pub(super) fn release(&self) {
-        self.0.lock().permit = None;
+        self.state.lock().permit = None;
     }
+}
 
-    /// Returns the permit while a call waits for children.
-    pub(super) fn pause(&self) {
-        let state = &mut *self.0.lock();
+impl WorkPermit for ChildPermit {
+    fn pause(&self) {
+        let state = &mut *self.state.lock();
         state.waits += 1;
         state.permit = None;
     }
 
-    /// Waits for a permit after [`ChildPermit::pause`], unless another call still waits for children.
-    pub(super) async fn resume(&self, permits: &Permits) {
-        let is_last = {
-            let state = &mut *self.0.lock();
-            state.waits -= 1;
-            state.waits == 0
-        };
-        if is_last {
-            self.take(permits).await;
-        }
+    /// Waits for a permit, unless another call still waits.
+    fn resume(&self) -> Boxed<'_, ()> {
+        Box::pin(async {
+            let is_last = {
+                let state = &mut *self.state.lock();
+                state.waits -= 1;
+                state.waits == 0
+            };
+            if is_last {
+                self.take().await;
+            }
+        })
     }
 }

@@ -90,7 +90,7 @@ impl Control {
         tokio::select! {
             biased;
             () = child.cancel.cancelled() => false,
-            () = child.permit.take(&self.subagents.permits) => true,
+            () = child.permit.take() => true,
         }
     }
 

@@ -119,7 +119,8 @@ impl Action {
     pub(super) fn list(self) -> Option<ListAction> {
         match self {
             Action::List(list) => Some(list),
-            Action::Submit => Some(ListAction::Confirm),
+            // A line feed is ctrl+j in the editor, and enter where a line break makes no sense.
+            Action::Submit | Action::Edit(EditAction::NewLine) => Some(ListAction::Confirm),
             Action::Edit(EditAction::Up) => Some(ListAction::Up),
             Action::Edit(EditAction::Down) => Some(ListAction::Down),
             Action::Edit(EditAction::PageUp) => Some(ListAction::PageUp),

@@ -289,6 +289,7 @@ mod tests {
         assert_eq!(bindings.map.apply([]), [], "no two share a key");
         for (data, expect) in [
             ("\r", Action::Submit),
+            ("\n", Action::Edit(EditAction::NewLine)),
             ("\x0f", Action::OpenTranscript),
             ("\x02", Action::Edit(EditAction::Left)),
             ("\x04", Action::Edit(EditAction::DeleteForward)),
