@@ -705,6 +705,8 @@ export interface ShellSetup {
   supervisor: string
   /** The whole environment. */
   env: Record<string, string>
+  /** The initial directory. Default: that of the process. */
+  cwd?: string
   snapshotPath?: string
   engine?: string
 }

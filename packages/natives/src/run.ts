@@ -94,7 +94,7 @@ async function execute(call: string, given: ShellExecuteOptions, args: readonly 
   const options = inPlace(given);
   const { stdin, env, buffer = false, encoding, maxBuffer, stripFinalNewline, reject, signal, timeoutMs } = options;
   const whole = typeof stdin === "string" ? Buffer.from(stdin) : stdin instanceof Uint8Array ? stdin : undefined;
-  const shell = setup(options);
+  const shell = setup({ env: options.sessionEnv ?? process.env, snapshotPath: options.snapshotPath, engine: options.engine });
   const sandbox = handleOf(options.sandbox);
   const run = request({ ...options, env: splitEnvironment(shell, env), stdin: whole });
   const streams: ShellStreams = { separate: buffer, bytes: encoding === "buffer" };

@@ -15,14 +15,14 @@ export const SHELL: Table = { sessionEnv: "env", snapshotPath: "string", engine:
 export const RUN: Table = { command: "string!", cwd: "string", env: "env", timeoutMs: "u32", signal: "signal", stdin: "bytes" };
 
 /** The native setup of a shell. @internal */
-export function setup({ sessionEnv, cwd, snapshotPath, engine }: ShellOptions): ShellSetup {
+export function setup({ env: given, cwd, snapshotPath, engine }: Omit<ShellOptions, "sessionEnv"> & { env: Record<string, string | undefined> }): ShellSetup {
   // Shells of other systems have no supervisor.
   const file = supervisor() ?? (process.platform === "linux" ? undefined : "");
   if (file === undefined) {
     throw new Error("Failed to initialize shell: sinew-shell-host is not beside the addon; install the package again");
   }
   const env: Record<string, string> = {};
-  for (const [name, value] of Object.entries(sessionEnv ?? process.env)) if (value !== undefined) env[name] = value;
+  for (const [name, value] of Object.entries(given)) if (value !== undefined) env[name] = value;
   const request: ShellSetup = { supervisor: file, env };
   if (cwd !== undefined) request.cwd = cwd;
   if (snapshotPath !== undefined) request.snapshotPath = snapshotPath;

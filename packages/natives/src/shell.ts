@@ -105,11 +105,11 @@ export class Shell {
    * @throws `Failed to initialize shell` if the supervisor program is missing (Linux); `TypeError` for an option of the wrong type.
    */
   constructor(options: ShellOptions = {}) {
-    const { sessionEnv = process.env, ...rest } = check("Shell", SHELL, options) as ShellOptions;
-    const { env, ...checked } = inPlace({ ...rest, env: sessionEnv });
+    const { sessionEnv, ...checked } = check("Shell", SHELL, options) as ShellOptions;
+    const placed = inPlace({ ...checked, env: (sessionEnv ?? process.env) as Record<string, string | undefined> });
     const sandbox = handleOf(checked.sandbox);
     this.#isSandboxed = sandbox !== undefined;
-    this.#shell = new native.ShellHandle(setup({ ...checked, sessionEnv: env }), sandbox);
+    this.#shell = new native.ShellHandle(setup(placed), sandbox);
   }
 
   /**
