@@ -138,7 +138,7 @@ impl Toolset {
     /// Returns the message for a model that called a tool that does not exist.
     pub(super) fn missing(&self, name: &str) -> String {
         if let Some(reason) = sinew_tools::why_absent(name) {
-            return format!("Tool {name} is not available: {reason}.");
+            return format!("Tool {name} not found: {reason}.");
         }
         match &self.catalogue {
             Some(catalogue) => not_found(name, &catalogue.near(name)),

@@ -213,7 +213,7 @@ async fn calls_that_cannot_run_get_an_error_with_the_reason() {
         "Tool ecko not found. Available: echo, panics",
         "Validation failed for tool \"echo\":\n  /say: must be string, not number\n\nReceived: {\"say\":1}",
         "Tool panics crashed: oh no",
-        "Tool ask is not available: no user can answer here; decide yourself and say what you assumed, or end your turn \
+        "Tool ask not found: no user can answer here; decide yourself and say what you assumed, or end your turn \
          with the question.",
         "Invalid JSON in tool arguments: expected `,`",
     ];

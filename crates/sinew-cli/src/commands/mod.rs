@@ -63,8 +63,7 @@ fn check_spelling(words: &[&str]) -> Result<(), Failure> {
 }
 
 /// Subcommands as users of other programs type them.
-const OTHER_NAMES: [(&str, &str); 5] =
-    [("remove", "rm"), ("delete", "rm"), ("del", "rm"), ("ls", "list"), ("show", "get")];
+const OTHER_NAMES: [(&str, &str); 4] = [("remove", "rm"), ("delete", "rm"), ("del", "rm"), ("show", "get")];
 
 /// Returns the command that a misspelt one probably means. Returns `None` for a sentence.
 fn misspelt(words: &[&str]) -> Option<String> {

@@ -64,7 +64,6 @@ fn a_misspelled_command_suggests_the_nearest_one() {
             "sinew config gett maxTurns: unknown command; did you mean sinew config get?",
         ),
         (&["sessions", "remove", "x"], "did you mean sinew sessions rm?"),
-        (&["sessions", "ls"], "did you mean sinew sessions list?"),
         (&["mcp", "lst"][..], "did you mean sinew mcp list?"),
     ] {
         let ran = stage.run(&[&["--script", "script.jsonl"], words].concat());
