@@ -186,9 +186,7 @@ impl Line {
     fn interpreter(&mut self, words: &[String], has_input: bool, inner: usize) {
         let Some(row) = interpreters::find(name(words)) else { return };
         let arguments = &words[1..];
-        let runs_arguments = row.language == Language::Perl
-            && arguments.iter().any(|word| word.trim().starts_with('|') || word.trim().ends_with('|'));
-        if runs_arguments {
+        if row.language == Language::Perl && runs_arguments(arguments) {
             self.unsure("perl runs an argument with | as a command");
         }
         for source in row.sources(arguments) {
@@ -387,6 +385,20 @@ fn has_unknown(takes: CommandPosition, words: &[String]) -> bool {
         }
         _ => false,
     }
+}
+
+/// Returns whether perl may run one of these arguments, because it reads the files in them (`-n`, `-p`, `<>`) and starts
+/// a program for a name that begins or ends with `|`. With `-i` it opens plain files only.
+fn runs_arguments(arguments: &[String]) -> bool {
+    let behind_flags = |word: &String| {
+        let letters = word.strip_prefix('-').unwrap_or("-");
+        letters.trim_start_matches(|letter| "wWnpaslcTtuU01234567".contains(letter)).to_string()
+    };
+    let first = arguments.iter().map(behind_flags).find(|rest| !rest.is_empty());
+    let in_place = first.is_some_and(|rest| rest.starts_with('i'));
+    let is_script = arguments.first().is_some_and(|word| !word.starts_with('-'));
+    let may_be = |end: char| end == '|' || end == ANY && !in_place && !is_script;
+    arguments.iter().any(|word| word.trim().starts_with(may_be) || word.trim().ends_with(may_be))
 }
 
 /// Returns whether each statement starts with a listed word, and none leaves the language.

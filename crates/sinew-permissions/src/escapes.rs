@@ -2,6 +2,7 @@
 //! folder, or runs a program. A rule covers such a command only if it names the option.
 
 use super::pattern::is_listed;
+use super::runners::{GIT_VALUES, TOLD};
 use super::words::{name, values};
 
 /// Programs, and their options. One-letter options may be combined, and long ones may be abbreviated.
@@ -56,7 +57,32 @@ pub(super) fn escapes(words: &[String]) -> Vec<String> {
         })
     };
     let arguments = words.iter().skip(1).filter(|_| !options.is_empty());
-    arguments.filter(is_escape).cloned().collect()
+    arguments.filter(is_escape).chain(folders(words)).chain(subcommand(words)).cloned().collect()
+}
+
+/// Returns the options before the subcommand by which git works in another folder or repository.
+fn folders(words: &[String]) -> Vec<&String> {
+    let mut found = Vec::new();
+    let mut rest = words.iter().skip(1).filter(|_| name(words) == "git");
+    while let Some(word) = rest.next().filter(|word| word.starts_with('-')) {
+        if ["-C", "--git-dir", "--work-tree"].iter().any(|option| word.starts_with(option)) {
+            found.push(word);
+        }
+        if GIT_VALUES.contains(&word.as_str()) {
+            rest.next();
+        }
+    }
+    found
+}
+
+/// Returns the subcommand that runs its arguments: `npm exec`. Those of go run code of the project only, like `make`.
+fn subcommand(words: &[String]) -> Option<&String> {
+    let program = name(words);
+    let listed =
+        |word: &String| TOLD.iter().any(|(programs, names)| is_listed(program, programs) && is_listed(word, names));
+    // The first word may be the value of an option.
+    let mut first = words.iter().skip(1).filter(|word| program != "go" && !word.starts_with('-')).take(2);
+    first.find(|word| listed(word))
 }
 
 #[cfg(test)]
@@ -80,6 +106,13 @@ mod tests {
             ("go test -exec x", "-exec"),
             ("python3 -m pytest -q --rootdir=x", "--rootdir=x"),
             ("find . -name x -delete", "-delete"),
+            ("git -C sub log", "-C"),
+            ("git log -C", ""),
+            ("git -c x=-C --git-dir=/x log", "--git-dir=/x"),
+            ("npm exec x", "exec"),
+            ("npm --loglevel silent exec x", "exec"),
+            ("npm test", ""),
+            ("go vet ./...", ""),
             ("ls -la", ""),
         ] {
             let words: Vec<String> = line.split(' ').map(str::to_string).collect();

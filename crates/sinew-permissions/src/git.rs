@@ -23,14 +23,11 @@ impl Line {
         }
         let Some(command) = arguments.get(at) else { return };
         let rest = &arguments[at..];
-        if !GIT_COMMANDS.contains(&format!(" {command} ")) {
-            // Either an alias or an external program.
-            self.inside.push(format!("git {ANY}"));
-            if rest.len() > 1 && !is_listed(command, GIT_EXTERNAL) {
-                self.unsure("git has a command that is not known, which may run its arguments");
-            }
+        if !GIT_COMMANDS.contains(&format!(" {command} ")) && !is_listed(command, GIT_EXTERNAL) {
+            self.respelled.push(format!("git {ANY}"));
+            self.unsure("git has a command that is not known, which may be an alias for any command");
         } else if at > 0 {
-            self.inside.push(format!("git {}", rest.join(" ")));
+            self.respelled.push(format!("git {}", rest.join(" ")));
         }
         match command.as_str() {
             "clone" | "init" => {

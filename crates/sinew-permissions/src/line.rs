@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use super::inner::runs_nothing;
 use super::pattern::{ANY, Fit, Pattern, is_listed};
 use super::runners::{CommandPosition, DATA};
 use super::syntax::{self, Input, Script, SimpleWords, UnreadableLine, Variable};
@@ -63,6 +64,8 @@ pub(super) struct Line {
     escapes: Vec<Vec<String>>,
     /// Commands that other programs run: `sudo`, `xargs`.
     pub(super) inside: Vec<String>,
+    /// Further spellings of commands that are compared with rules that deny: `git push` for `git -C x push`.
+    pub(super) respelled: Vec<String>,
     /// The arguments of programs that may run them, and values that programs see.
     pub(super) told: Vec<String>,
     /// The files of redirections.
@@ -169,13 +172,17 @@ impl Line {
         self.unknown.as_deref()
     }
 
+    /// Returns the commands, and those that they run, in all spellings.
+    fn texts(&self) -> impl Iterator<Item = &String> {
+        self.commands.iter().flatten().chain(&self.inside).chain(&self.respelled)
+    }
+
     /// Returns whether one of the commands matches.
     pub(super) fn fit(&self, pattern: &Pattern) -> Fit {
-        let texts = || self.commands.iter().flatten().chain(&self.inside);
-        if texts().any(|text| pattern.fits(text)) {
+        if self.texts().any(|text| pattern.fits(text)) {
             Fit::Yes
         } else if self.unknown.is_some()
-            || texts().any(|text| pattern.may_fit(text))
+            || self.texts().any(|text| pattern.may_fit(text))
             || self.told.iter().any(|text| pattern.is_named_in(text))
         {
             Fit::Maybe
@@ -196,8 +203,7 @@ impl Line {
             let mut parts = section.split(REDIRECTIONS).map(str::trim);
             if let Some(command) = parts.next().filter(|command| !command.is_empty()) {
                 let pattern = Pattern::text(command);
-                let mut texts = self.commands.iter().flatten().chain(&self.inside);
-                if !texts.any(|text| pattern.may_fit(text)) {
+                if !self.texts().any(|text| pattern.may_fit(text)) {
                     return false;
                 }
                 commands += 1;
@@ -345,7 +351,7 @@ impl Line {
         if asks {
             return;
         }
-        if rows(program).any(|takes| matches!(takes, CommandPosition::Words)) {
+        if rows(program).any(|takes| matches!(takes, CommandPosition::Words)) && !runs_nothing(words) {
             self.runner(words, has_input, depth);
         }
         if command.has_here && is_unlisted(program) {

@@ -263,6 +263,17 @@ pub(super) const RUNNERS: &[(&str, CommandPosition)] = &[
     ("guile* Rscript R elixir erl groovy julia scala raku", Code(&["-e", "-c", "--eval", "-eval", "-E"])),
     ("bun deno ts-node tsx guile* R elixir erl groovy julia raku", Reads),
     // Options that make programs run others.
+    ("ctest", LinesOf(&["--test-command", "--build-makeprogram"])),
+    ("meson", LinesOf(&["--wrapper"])),
+    ("bazel bazelisk", LinesOf(&["--run_under"])),
+    ("pandoc", LinesOf(&["-F", "--filter", "-L", "--lua-filter", "--pdf-engine"])),
+    ("svn", LinesOf(&["--diff-cmd", "--diff3-cmd", "--editor-cmd"])),
+    ("svn hg", UnknownOptions(&["--config", "--config-option"])),
+    ("borg", LinesOf(&["--rsh", "--remote-path"])),
+    ("restic rclone", UnknownWithin(&["sftp.command", "sftp.args", "rclone.program", "password-command", "sftp-ssh"])),
+    ("just", LinesOf(&["--shell", "--chooser", "-c", "--command"])),
+    ("sftp", LinesOf(&["-D"])),
+    ("uv", LinesOf(&["--python"])),
     ("cargo", UnknownOptions(&["--config"])),
     (
         "gcc g++ cc c++ clang clang++ gfortran cpp",
@@ -401,6 +412,31 @@ pub(super) const DATA: &str = "echo printf cat head tail wc cut tr uniq tee nl t
     isort pip pip3 brew apt apt-get apt-cache dpkg dnf yum pacman apk zypper conda gem composer gzip gunzip bzip2 bunzip2 xz \
     unxz zstd zcat lz4 unzip export unset declare typeset local readonly set shopt shift read mapfile readarray getopts let \
     alias unalias hash history ulimit umask return exit break continue trap eval exec times logger";
+
+/// Subcommands of runners that run none of their arguments, separated by commas.
+pub(super) const QUIET: &[(&str, &str)] = &[
+    (
+        "docker podman nerdctl",
+        "ps,images,logs,inspect,version,info,stats,top,port,diff,history,events,search,pull,push,tag,rm,rmi,stop,start,\
+         restart,kill,pause,unpause,wait,build,image ls,image prune,container ls,container rm,network ls,network inspect,\
+         volume ls,volume inspect,system df,context ls,compose ps,compose up,compose down,compose logs,compose config,\
+         compose build,compose pull,compose images,compose ls,compose stop,compose start,compose restart,compose rm",
+    ),
+    (
+        "kubectl",
+        "get,describe,logs,top,version,cluster-info,api-resources,api-versions,explain,events,auth,wait,rollout,apply,\
+         delete,scale,label,annotate",
+    ),
+    ("uv", "pip,sync,lock,add,remove,tree,venv,version,export,build"),
+    ("poetry", "show,install,add,remove,lock,update,check,build,version,about,search"),
+    ("pipenv", "install,lock,graph,sync,update,uninstall"),
+    ("bundle", "install,list,show,info,outdated,update,check,lock,add,remove"),
+    ("pyenv rbenv nodenv", "versions,version,which,root,global,local"),
+    ("mise asdf", "list,ls,current,which"),
+    ("ip", "addr,address,a,link,l,route,r,rule,neigh"),
+    ("snap flatpak", "list,info,search"),
+    ("vagrant", "status,version"),
+];
 
 /// Subcommands of such programs that run their arguments.
 pub(super) const TOLD: &[(&str, &str)] = &[

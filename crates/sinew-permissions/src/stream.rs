@@ -92,7 +92,9 @@ impl Line {
                 text.match_indices('@').any(|(at, _)| text[at + 1..].starts_with(|next: char| next.is_alphabetic()));
             calls || text.contains(['|', ANY]) || text.contains("system") || text.contains("getline")
         };
-        self.writes |= programs.iter().any(|program| program.contains("print") && program.contains('>'));
+        // Before a `print`, `>` compares: `NR > 1`.
+        let may_write = |program: &&str| program.split_once("print").is_some_and(|(_, behind)| behind.contains('>'));
+        self.writes |= programs.iter().any(may_write);
         if programs.iter().any(starts) {
             self.unsure("an awk program may run commands");
         }

@@ -9,10 +9,11 @@ pub(super) fn rows(program: &str) -> impl Iterator<Item = CommandPosition> {
     RUNNERS.iter().filter(move |(names, _)| is_among(program, names)).map(|(_, takes)| *takes).chain(interprets)
 }
 
-/// Returns whether a shell that reads a word as a line may run something else than the word.
+/// Returns whether a shell that reads a word as a line may run something else than the word. A pattern of files may be
+/// the path of any program: `/usr/bin/c*`.
 pub(super) fn is_line(word: &str) -> bool {
     let braces = word.contains('{') && (word.contains(',') || word.contains(".."));
-    braces || word.contains([' ', '\t', '\n', ';', '|', '&', '`', '(', '<', '>', '\'', '"', '\\', '$'])
+    braces || word.contains([' ', '\t', '\n', ';', '|', '&', '`', '(', '<', '>', '\'', '"', '\\', '$', '*', '?', '['])
 }
 
 fn is_among(program: &str, names: &str) -> bool {
