@@ -19,10 +19,11 @@ const GUARDS: [&str; 3] = ["settings.json", "hooks.json", "mcp.json"];
 /// The sandboxes of a program's sessions.
 #[derive(Debug, Clone)]
 pub(crate) struct Limits {
-    /// `None` if the sandbox is off.
-    policy: Option<Policy>,
-    /// The policy that only contains rules.
-    rules: Policy,
+    /// The sandbox of sessions that save no artifacts, or whose policy does not depend on them; `None` if the sandbox
+    /// is off. It is shared, so that the check at the start and all sessions prepare it once.
+    session: Option<Arc<Confinement>>,
+    /// The policy of children that work in copies of a directory.
+    view: Policy,
     /// The sandbox of plan mode.
     plan: Arc<Confinement>,
     surroundings: CallerEnvironment,
@@ -55,23 +56,28 @@ impl Limits {
         let policy = |mode| policy(startup, &denied, &surroundings, mode);
         let outside = rules.verdict_on(OUTSIDE_PERMISSION.0, OUTSIDE_PERMISSION.1);
         let plan = Confinement::new(policy(Mode::ReadOnly), surroundings.clone());
-        let rules = policy(Mode::Rules);
-        Limits { policy: mode.map(policy), rules, plan, surroundings, outside }
+        let session = mode.map(|mode| Confinement::new(policy(mode), surroundings.clone()));
+        // A copy isolates only if programs cannot write anywhere else, whatever limits the session itself.
+        let view = policy(mode.filter(|mode| *mode == Mode::ReadOnly).unwrap_or(Mode::Workspace));
+        Limits { session, view, plan, surroundings, outside }
     }
 
     /// Returns the sandbox of a session, whose programs may write to its artifacts; `None` if the sandbox is off.
     pub(crate) fn of_session(&self, artifacts: Option<&Path>) -> Option<Arc<Confinement>> {
-        let mut policy = self.policy.clone()?;
-        if policy.mode == Mode::Workspace {
-            policy.write.extend(artifacts.map(|folder| folder.to_string_lossy().into_owned()));
-        }
+        let shared = self.session.as_ref()?;
+        let Some(folder) = artifacts.filter(|_| shared.policy().mode == Mode::Workspace) else {
+            return Some(Arc::clone(shared));
+        };
+        let mut policy = shared.policy().clone();
+        policy.write.push(folder.to_string_lossy().into_owned());
         Some(Confinement::new(policy, self.surroundings.clone()))
     }
 
-    /// Returns the sandbox of a child that works in `cwd` in the copy `path` of the directory `root`: programs cannot write
-    /// to the directory, and rules about its files also apply in the copy.
+    /// Returns the sandbox of a child that works in `cwd` in the copy `path` of the directory `root`: programs can only
+    /// write to the copy and to directories for temporary files, and rules about files of the directory also apply in
+    /// the copy.
     pub(crate) fn of_view(&self, path: &Path, root: &Path, cwd: &Path, artifacts: Option<&Path>) -> Arc<Confinement> {
-        let mut policy = self.policy.clone().unwrap_or_else(|| self.rules.clone());
+        let mut policy = self.view.clone();
         for list in [&mut policy.deny_read, &mut policy.deny_write, &mut policy.deny_exec] {
             let moved: Vec<String> = list.iter().flat_map(|pattern| in_both(pattern, path, root)).collect();
             list.extend(moved);
@@ -196,4 +202,58 @@ fn policy(startup: &Startup, denied: &DeniedFiles, surroundings: &CallerEnvironm
 fn is_below_temporary(root: &Path, surroundings: &CallerEnvironment) -> bool {
     let temps = surroundings.temporary_directories();
     temps.into_iter().any(|temp| root != temp && root.starts_with(temp.canonicalize().unwrap_or(temp)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::app::tests::startup;
+
+    /// Returns the limits of a program with these flags.
+    fn limits(cwd: &Path, flags: &[&str]) -> Limits {
+        let startup = startup(cwd, flags, crate::settings::Values::default());
+        let (rules, warnings) = Rules::read(&serde_json::json!({"deny": ["read(.env)"]}));
+        assert!(warnings.is_empty(), "{warnings:?}");
+        Limits::new(&startup, &rules)
+    }
+
+    #[test]
+    fn the_start_and_all_sessions_prepare_one_sandbox() {
+        let folder = tempfile::tempdir().unwrap();
+        let cwd = folder.path().canonicalize().unwrap();
+        let limits = limits(&cwd, &[]);
+        let (one, two) = (cwd.join("one"), cwd.join("two"));
+        // Each of these is prepared once: the check at the start, a session without and two with artifacts.
+        let asked = [None, None, Some(&*one), Some(&*two)].map(|artifacts| limits.of_session(artifacts));
+        let mut sandboxes: Vec<_> = asked.iter().flatten().map(Arc::as_ptr).collect();
+        assert_eq!(sandboxes.len(), if cfg!(target_os = "linux") { 4 } else { 0 });
+        sandboxes.dedup();
+        assert!(sandboxes.len() <= 1, "{} sandboxes are prepared", sandboxes.len());
+    }
+
+    #[test]
+    fn a_child_in_a_copy_can_only_write_to_the_copy() {
+        for (mode, expect) in [
+            (None, Mode::Workspace),
+            (Some("off"), Mode::Workspace),
+            (Some("rules"), Mode::Workspace),
+            (Some("workspace"), Mode::Workspace),
+            (Some("read-only"), Mode::ReadOnly),
+        ] {
+            let folder = tempfile::tempdir().unwrap();
+            let cwd = folder.path().canonicalize().unwrap();
+            let mut values = crate::settings::Values::default();
+            if let Some(mode) = mode {
+                values.set("sandbox", serde_json::json!({"mode": mode}));
+            }
+            let limits = Limits::new(&startup(&cwd, &[], values), &Rules::default());
+            let copy = cwd.join("copy");
+            let confinement = limits.of_view(&copy, &cwd, &copy, None);
+            let policy = confinement.policy();
+            assert_eq!(policy.mode, expect, "{mode:?}");
+            let roots: Vec<String> =
+                (expect == Mode::Workspace).then(|| copy.display().to_string()).into_iter().collect();
+            assert_eq!(policy.roots, roots, "{mode:?}");
+        }
+    }
 }

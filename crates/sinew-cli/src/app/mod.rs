@@ -9,7 +9,7 @@ mod host;
 mod system;
 pub(crate) mod task;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 pub(crate) mod tools;
 pub(crate) mod workplace;
 

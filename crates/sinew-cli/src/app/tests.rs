@@ -1,5 +1,6 @@
 use std::borrow::Cow;
 use std::ffi::OsString;
+use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
@@ -43,17 +44,11 @@ impl Extension for Brings {
     }
 }
 
-/// Returns the tools that are offered to the model if an extension provides `mine` and another `read`: the name, and
-/// whether the extension provides it.
-async fn offered(flags: &[&str], excluded: &[&str]) -> Vec<(String, bool)> {
-    let mut values = Values::default();
-    values.set("excludeTools", json!(excluded));
-    let folder = tempfile::tempdir().unwrap();
-    let cwd = folder.path().canonicalize().unwrap();
-    std::fs::write(cwd.join("script.jsonl"), "").unwrap();
-    let line = [&["-p", "--script", "script.jsonl", "--no-session"], flags].concat();
+/// Returns the inputs of a program with these arguments and settings in a trusted project.
+pub(crate) fn startup(cwd: &Path, line: &[&str], values: Values) -> Startup {
+    let cwd = cwd.to_path_buf();
     let paths = Paths { home: cwd.join("home"), agent: cwd.join("home/agent"), project: cwd.join(".sinew"), cwd };
-    let startup = Startup {
+    Startup {
         args: crate::args::parse(line.iter().map(OsString::from)).unwrap(),
         environment: Environment::read(),
         files: KeyFiles::read(&paths),
@@ -69,8 +64,19 @@ async fn offered(flags: &[&str], excluded: &[&str]) -> Vec<(String, bool)> {
         schema: None,
         client_servers: None,
         sinew: None,
-    };
-    let started = App::start(startup, None, &mut Vec::new()).await;
+    }
+}
+
+/// Returns the tools that are offered to the model if an extension provides `mine` and another `read`: the name, and
+/// whether the extension provides it.
+async fn offered(flags: &[&str], excluded: &[&str]) -> Vec<(String, bool)> {
+    let mut values = Values::default();
+    values.set("excludeTools", json!(excluded));
+    let folder = tempfile::tempdir().unwrap();
+    let cwd = folder.path().canonicalize().unwrap();
+    std::fs::write(cwd.join("script.jsonl"), "").unwrap();
+    let line = [&["-p", "--script", "script.jsonl", "--no-session"], flags].concat();
+    let started = App::start(startup(&cwd, &line, values), None, &mut Vec::new()).await;
     let (mut app, open) = started.unwrap_or_else(|failure| panic!("{}", failure.message));
     app.extensions.push(Arc::new(Brings));
     let tools = app.toolset(&open.host, None).unwrap_or_else(|failure| panic!("{}", failure.message));

@@ -9,7 +9,7 @@ use crate::client::Client;
 use crate::stage::{Stage, call, text};
 
 /// Creates a directory outside of the directories for temporary files, to which programs in a sandbox may write.
-fn elsewhere() -> TempDir {
+pub(crate) fn elsewhere() -> TempDir {
     let home = std::env::home_dir().unwrap_or_default();
     let candidates = [Path::new(env!("CARGO_TARGET_TMPDIR")), Path::new("/srv"), Path::new("/opt"), &home];
     let is_temporary = |path: &Path| path.starts_with("/tmp") || path.starts_with("/var/tmp");
@@ -137,7 +137,7 @@ fn an_unavailable_sandbox_ends_the_program_before_anything_runs() {
 }
 
 /// Methods to write below the project. Each succeeds without plan mode.
-const WRITES: [&str; 14] = [
+const WRITES: [&str; 32] = [
     "touch made",
     "echo x > file",
     "echo x >> file",
@@ -152,6 +152,24 @@ const WRITES: [&str; 14] = [
     "perl -i -pe s/a/b/ file",
     "(sleep 0; touch made) & wait",
     "cp file made; dd if=/dev/zero of=file bs=1 count=1",
+    "truncate -s 0 file",
+    "echo x | tee file",
+    "awk 'BEGIN { print 1 > \"file\" }'",
+    "echo x | sort -o file",
+    "install -m 644 /etc/passwd made",
+    "ln file made",
+    "mkdir -p a/b",
+    "tar c -C /etc passwd | tar x",
+    "git config -f made a.b c",
+    "git init -q . && git -c user.name=a -c user.email=a@b commit -q --allow-empty -m x",
+    "find . -name file -exec sh -c 'echo x > \"$0\"' {} \\;",
+    "find . -name file -delete",
+    "python3 -c \"import subprocess; subprocess.run(['touch', 'made'])\"",
+    "python3 -c \"import os; os.truncate('file', 0)\"",
+    "bash -c 'echo x >| file'",
+    "setsid -w sh -c 'echo x > made'",
+    "echo x > /proc/self/cwd/made",
+    "f=$(mktemp -d); ln -s \"$PWD\" $f/l; echo x > $f/l/made; rm -r $f",
 ];
 
 fn tree(folder: &Path) -> Vec<String> {

@@ -77,6 +77,27 @@ fn changes_are_merged_at_the_end_and_not_before() {
 }
 
 #[test]
+#[cfg(target_os = "linux")]
+fn programs_can_write_to_the_copy_only() {
+    for setting in [json!({}), json!({"sandbox": {"mode": "rules"}}), json!({"sandbox": {"mode": "off"}})] {
+        let outside = crate::sandbox::elsewhere();
+        let file = outside.path().join("made");
+        let path = file.display();
+        let stage = isolated(&[
+            runs("One", &format!("echo x > {path}; echo y > inside")),
+            runs("One", &format!("python3 -c \"open('{path}', 'w')\"")),
+            calls("One", "write", json!({"path": file, "content": "x"})),
+            submits("One", "tried"),
+        ]);
+        stage.write("home/agent/settings.json", &setting.to_string());
+        let result = result(&stage);
+        assert_eq!(result["state"], "completed", "{setting}: {result}");
+        assert!(!file.exists(), "{setting}: {:?}", told(&stage));
+        assert_eq!(read(&stage, "project/inside"), "y\n", "{setting}");
+    }
+}
+
+#[test]
 fn rules_about_the_project_hold_in_the_copy() {
     let stage = isolated(&[
         calls("One", "read", json!({"path": "secret.txt"})),
