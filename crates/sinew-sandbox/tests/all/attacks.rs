@@ -22,13 +22,19 @@ fn shared_table() -> Option<Table> {
     }
 }
 
-/// Runs the table of this crate: without a sandbox, where every check must exit with 0, and with one.
+/// Runs the tables of this crate: without a sandbox, where every check must exit with 0, and with one.
 fn play_own(folder: &Path) {
-    let table = Table::parse_yaml(include_str!("attacks.yaml"));
+    play_table(folder, &Table::parse_yaml(include_str!("attacks.yaml")));
+    let files = Table::parse_yaml(include_str!("files.yaml"));
+    assert!(files.len() >= 160, "{} rows", files.len());
+    play_table(folder, &files);
+}
+
+fn play_table(folder: &Path, table: &Table) {
     let only = std::env::var("SINEW_ATTACK_ROWS").unwrap_or_default();
-    let player = Player::new(folder, &table);
+    let player = Player::new(folder, table);
     for with_sandbox in [false, true] {
-        let outcomes = player.play(&table, &only, with_sandbox);
+        let outcomes = player.play(table, &only, with_sandbox);
         let bad: Vec<_> = outcomes.iter().filter(|(_, outcome)| *outcome == Outcome::Fails).collect();
         assert!(bad.is_empty(), "with a sandbox: {with_sandbox}: {bad:?}");
     }

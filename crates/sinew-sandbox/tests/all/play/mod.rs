@@ -33,9 +33,29 @@ impl Table {
         let kit = value["kit"].as_object().into_iter().flatten();
         Table {
             kit: kit.map(|(name, text)| (name.clone(), text.as_str().unwrap().to_string())).collect(),
-            rows: value["rows"].as_array().unwrap().clone(),
+            rows: value["rows"].as_array().into_iter().flatten().cloned().chain(pairs(value)).collect(),
         }
     }
+
+    pub(crate) fn len(&self) -> usize {
+        self.rows.len()
+    }
+}
+
+/// Returns one row for each policy and each attempt of the matrices of a table.
+fn pairs(table: &Value) -> Vec<Value> {
+    let mut rows = Vec::new();
+    for matrix in table["matrices"].as_array().into_iter().flatten() {
+        for (mode, policy) in matrix["policies"].as_object().unwrap() {
+            for (way, attempt) in matrix["attempts"].as_object().unwrap() {
+                let mut row = matrix.clone();
+                row["id"] = format!("{}.{way}.{mode}", matrix["id"].as_str().unwrap()).into();
+                (row["policy"], row["attempt"]) = (policy.clone(), attempt.clone());
+                rows.push(row);
+            }
+        }
+    }
+    rows
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -111,7 +131,7 @@ pub(crate) struct Player {
 impl Player {
     pub(crate) fn new(folder: &Path, table: &Table) -> Player {
         let kit = folder.join("kit");
-        std::fs::create_dir(&kit).unwrap();
+        std::fs::create_dir_all(&kit).unwrap();
         for (name, text) in &table.kit {
             std::fs::write(kit.join(name), text).unwrap();
         }
