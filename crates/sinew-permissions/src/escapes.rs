@@ -78,11 +78,18 @@ fn folders(words: &[String]) -> Vec<&String> {
 /// Returns the subcommand that runs its arguments: `npm exec`. Those of go run code of the project only, like `make`.
 fn subcommand(words: &[String]) -> Option<&String> {
     let program = name(words);
-    let listed =
-        |word: &String| TOLD.iter().any(|(programs, names)| is_listed(program, programs) && is_listed(word, names));
-    // The first word may be the value of an option.
-    let mut first = words.iter().skip(1).filter(|word| program != "go" && !word.starts_with('-')).take(2);
-    first.find(|word| listed(word))
+    let rows = || TOLD.iter().filter(|(programs, _)| program != "go" && is_listed(program, programs));
+    rows().next()?;
+    for (before, word) in words.iter().zip(words.iter().skip(1)).filter(|(_, word)| !word.starts_with('-')) {
+        if rows().any(|(_, names)| is_listed(word, names)) {
+            return Some(word);
+        }
+        // A word after an option may be its value.
+        if !before.starts_with('-') {
+            break;
+        }
+    }
+    None
 }
 
 #[cfg(test)]
@@ -111,7 +118,8 @@ mod tests {
             ("git -c x=-C --git-dir=/x log", "--git-dir=/x"),
             ("npm exec x", "exec"),
             ("npm --loglevel silent exec x", "exec"),
-            ("npm test", ""),
+            ("npm test -- exec", ""),
+            ("npm test x", ""),
             ("go vet ./...", ""),
             ("ls -la", ""),
         ] {

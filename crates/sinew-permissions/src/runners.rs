@@ -82,7 +82,7 @@ pub(super) const RUNNERS: &[(&str, CommandPosition)] = &[
          vagrant wsl winpty script expect_unbuffer catchsegv gtimeout gnice genv gxargs gstdbuf gnohup trickle \
          coproc then else do ld-linux* ld-musl* ld.so* ld64.so* npx pnpx bunx watchexec nodemon concurrently \
          retry timelimit dumb-init tini gosu su-exec s6-setuidgid catatonit screen tmux abduco dtach ssh-agent choom \
-        newgrp sudo-rs uvx pipx",
+        newgrp sudo-rs uvx pipx pdm hatch rye autossh",
         Words,
     ),
     ("xargs gxargs parallel sem", WordsAndInput),
@@ -274,6 +274,13 @@ pub(super) const RUNNERS: &[(&str, CommandPosition)] = &[
     ("just", LinesOf(&["--shell", "--chooser", "-c", "--command"])),
     ("sftp", LinesOf(&["-D"])),
     ("uv", LinesOf(&["--python"])),
+    ("autossh", Lines),
+    ("ansible", LinesOf(&["-a", "--args"])),
+    ("sqlite3 sqlite", UnknownWithin(&["load_extension", "edit("])),
+    ("mysql mariadb", LinesOf(&["--pager"])),
+    ("mvn mvnw", UnknownWithin(&["exec.executable"])),
+    ("sbt", Unknown(&["!"])),
+    ("helm", LinesOf(&["--post-renderer"])),
     ("cargo", UnknownOptions(&["--config"])),
     (
         "gcc g++ cc c++ clang clang++ gfortran cpp",
@@ -430,6 +437,8 @@ pub(super) const QUIET: &[(&str, &str)] = &[
     ("uv", "pip,sync,lock,add,remove,tree,venv,version,export,build"),
     ("poetry", "show,install,add,remove,lock,update,check,build,version,about,search"),
     ("pipenv", "install,lock,graph,sync,update,uninstall"),
+    ("pdm rye", "install,add,remove,list,show,lock,sync,update,build"),
+    ("hatch", "build,version,clean,env show"),
     ("bundle", "install,list,show,info,outdated,update,check,lock,add,remove"),
     ("pyenv rbenv nodenv", "versions,version,which,root,global,local"),
     ("mise asdf", "list,ls,current,which"),
