@@ -2,8 +2,8 @@
 
 use super::line::{LOOKED_AT, Line};
 use super::pattern::{ANY, is_listed};
-use super::runners::{BUILTINS, COMMANDS_AT, CommandPosition, DATA, QUIET, TOLD};
-use super::words::{base, has_value_behind, name, placeholders, rows, spellings};
+use super::runners::{BUILTINS, COMMANDS_AT, CommandPosition, DATA, TOLD};
+use super::words::{base, has_value_behind, name, placeholders, rows, runs_nothing, spellings};
 
 /// The words of `find` after which a command begins.
 const FIND_RUNS: [&str; 4] = ["-exec", "-execdir", "-ok", "-okdir"];
@@ -154,17 +154,6 @@ fn runs_told(words: &[String]) -> bool {
     TOLD.iter().any(|(programs, listed)| {
         is_listed(program, programs) && words.iter().skip(1).any(|word| is_listed(word, listed))
     })
-}
-
-/// Returns whether a runner has a subcommand that runs none of its arguments. Options before it may have any effect.
-pub(super) fn runs_nothing(words: &[String]) -> bool {
-    let rows = QUIET.iter().filter(|(programs, _)| is_listed(name(words), programs));
-    let is_quiet = rows.flat_map(|(_, listed)| listed.split(',')).any(|quiet| {
-        let mut given = words.iter().skip(1);
-        quiet.split(' ').all(|word| given.next().is_some_and(|given| given == word))
-    });
-    // The configuration of kubectl names programs that log in.
-    is_quiet && !words.iter().any(|word| word.starts_with("--kubeconfig"))
 }
 
 /// Returns whether all words may be options, their values and variables, so that the command follows them.

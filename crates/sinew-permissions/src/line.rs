@@ -3,12 +3,11 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use super::inner::runs_nothing;
 use super::pattern::{ANY, Fit, Pattern, is_listed};
 use super::runners::{CommandPosition, DATA};
 use super::syntax::{self, Input, Script, SimpleWords, UnreadableLine, Variable};
 use super::variables::{Effect, effect};
-use super::words::{base, name, rows, spellings};
+use super::words::{base, name, rows, runs_nothing, spellings};
 use super::{escapes, paths};
 
 /// The state of a session's shell, derived from the lines that ran in it.

@@ -1,7 +1,8 @@
 //! The words of a command: the program, its rows in the tables, and the values of its options.
 
 use super::interpreters;
-use super::runners::{CommandPosition, RUNNERS};
+use super::pattern::is_listed;
+use super::runners::{CommandPosition, QUIET, RUNNERS};
 
 /// Returns the rows of a program.
 pub(super) fn rows(program: &str) -> impl Iterator<Item = CommandPosition> {
@@ -21,6 +22,17 @@ fn is_among(program: &str, names: &str) -> bool {
     // Most programs are in no row, and one search in the whole text excludes them quickly.
     let listed = !program.is_empty() && names.contains(program) && names.split(' ').any(|name| name == program);
     listed || names.contains('*') && begins()
+}
+
+/// Returns whether a runner has a subcommand that runs none of its arguments. Options before it may have any effect.
+pub(super) fn runs_nothing(words: &[String]) -> bool {
+    let rows = QUIET.iter().filter(|(programs, _)| is_listed(name(words), programs));
+    let is_quiet = rows.flat_map(|(_, listed)| listed.split(',')).any(|quiet| {
+        let mut given = words.iter().skip(1);
+        quiet.split(' ').all(|word| given.next().is_some_and(|given| given == word))
+    });
+    // The configuration of kubectl names programs that log in.
+    is_quiet && !words.iter().any(|word| word.starts_with("--kubeconfig"))
 }
 
 /// Returns the values of options, including abbreviated and combined ones: `--comm=x`, `-qc x`.
