@@ -127,6 +127,23 @@ impl Checkpoints {
         self.memory.lock().scan_time
     }
 
+    /// Scans the whole directory without recording anything, to update [`Checkpoints::scan_time`]. The lock of the store
+    /// is not acquired, so that other calls do not wait for a slow scan.
+    ///
+    /// # Errors
+    /// Returns an error if the directory cannot be read, has too many entries, or if the call is cancelled.
+    pub fn measure_scan(&self, cancel: &CancelToken) -> Result<Duration> {
+        let latest = self.latest();
+        let empty = State::default();
+        let before = latest.as_ref().map_or(&empty, |latest| &*latest.state);
+        let options = ScanOptions { scope: Scope::All, skip: &self.skip, max_entries: self.max_entries };
+        let begun = Instant::now();
+        scan(&self.directory, before, options, cancel)?;
+        let time = begun.elapsed();
+        self.memory.lock().scan_time = Some(time);
+        Ok(time)
+    }
+
     /// Cleans up after a killed process. The caller must have the lock.
     fn clean(&self, store: &Store) -> Result<()> {
         journal::recover(store, &self.directory)

@@ -38,6 +38,14 @@ impl Checkpoints {
     ///
     /// # Errors
     /// Never returns an error, because it is unreachable.
+    pub fn measure_scan(&self, _cancel: &CancelToken) -> Result<std::time::Duration> {
+        match self.never {}
+    }
+
+    /// Unreachable, because [`Checkpoints::open`] fails.
+    ///
+    /// # Errors
+    /// Never returns an error, because it is unreachable.
     pub fn take(&self, _options: &TakeOptions, _cancel: &CancelToken) -> Result<Checkpoint> {
         match self.never {}
     }

@@ -12,7 +12,7 @@ use sinew::checkpoint::CheckpointKind;
 use sinew_tools::semantics::{Semantics, Subject};
 
 use super::record::UndoRecord;
-use super::store::{Border, CheckpointStore};
+use super::store::{Border, CheckpointStore, Proof};
 
 /// Returns the ids of the running background jobs.
 pub type RunningJobs = Arc<dyn Fn() -> Vec<String> + Send + Sync>;
@@ -181,13 +181,16 @@ impl TurnRecorder {
     pub(crate) async fn prove(&self) -> Result<Option<UndoRecord>, String> {
         let Some(UnprovenTurn { id, end }) = self.unproven.lock().take() else { return Ok(None) };
         let proven = self.blocking(|store, session| store.prove(session)).await;
-        let (border, has_several_authors) = proven.map_err(|error| format!("undo: {}", error.message()))?;
+        let Proof { before, after, has_several_authors } =
+            proven.map_err(|error| format!("undo: {}", error.message()))?;
+        // Changes between the turn and a later checkpoint, such as that of a hook, have another author.
+        let start = before.map_or(end, |before| before.id);
         // The scan cannot distinguish the changes of several authors.
-        let is_new = border.id != end && !has_several_authors;
+        let is_new = after.id != start && !has_several_authors;
         let record = UndoRecord::Span {
             turn: id,
-            start: end,
-            end: border.id,
+            start,
+            end: after.id,
             jobs: Vec::new(),
             gaps: Vec::new(),
             late: true,
@@ -214,8 +217,7 @@ impl TurnRecorder {
                 noted.map(|start| OpenSpan { start, folders: Some(folders) })
             }
             _ if is_advisory => {
-                let root = self.store.root().display();
-                return Some(UndoWarning::Uncovered(format!("scanning {root} takes too long")));
+                return Some(UndoWarning::Uncovered(self.store.advisory_reason()));
             }
             edited => {
                 let taken = self.blocking(move |store, session| {

@@ -6,6 +6,7 @@ use std::fmt::Write;
 use sinew::checkpoint::{Action, Plan, PlanEntry};
 
 use super::restore::{UndoPlan, UndoResult};
+use super::store::WATCH_LIMIT;
 use super::turns::Turn;
 
 /// Lists what an undo or a redo would do: one line per file, and the repositories that moved.
@@ -90,7 +91,12 @@ fn list(plan: &Plan, turns: &[Turn], is_done: bool) -> String {
 /// Lists what the checkpoints of the turns do not cover.
 fn gaps(turns: &[Turn]) -> String {
     let gaps: BTreeSet<&String> = turns.iter().flat_map(|turn| &turn.gaps).collect();
-    gaps.into_iter().map(|gap| format!("  not covered: {gap}\n")).collect()
+    let line = |gap: &String| match &**gap {
+        // Slower, but complete.
+        WATCH_LIMIT => format!("  {gap}\n"),
+        _ => format!("  not covered: {gap}\n"),
+    };
+    gaps.into_iter().map(line).collect()
 }
 
 /// Returns the line of a file: action, path, and who changed it or why it is kept. `turns` is the number of turns that

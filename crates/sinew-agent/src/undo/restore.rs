@@ -78,11 +78,14 @@ fn plan_turns(store: &CheckpointStore, turns: Vec<Turn>, request: &UndoRequest) 
     let Some(first) = spans.iter().map(|(start, _)| start).min().cloned() else {
         // If undo is off, this returns its error instead of an empty plan.
         store.checkpoints()?;
-        return Ok(UndoPlan { turns, ..UndoPlan::default() });
+        let mut plan = Plan::default();
+        add_gaps(&mut plan, &turns);
+        return Ok(UndoPlan { turns, plan, ..UndoPlan::default() });
     };
     let options = RestoreOptions { spans: Some(spans), paths: request.paths.clone(), force: request.force.clone() };
     let mut plan = store.checkpoints()?.plan(&first, &options, &CancelToken::never()).map_err(|error| lost(&error))?;
     name_jobs(&mut plan, &turns);
+    add_gaps(&mut plan, &turns);
     Ok(UndoPlan { turns, checkpoint: Some(first), plan, options })
 }
 
@@ -117,6 +120,7 @@ pub fn carry_out(store: &CheckpointStore, plan: UndoPlan) -> Result<UndoResult> 
     let mut restored =
         store.checkpoints()?.restore(&checkpoint, &options, &CancelToken::never()).map_err(|error| lost(&error))?;
     name_jobs(&mut restored.plan, &turns);
+    add_gaps(&mut restored.plan, &turns);
     let kept = restored.plan.entries.iter().any(|entry| matches!(entry.action, Action::Keep(_)));
     let record = match (&restored.redo, ids.is_empty()) {
         (redo, false) if complete || redo.is_some() => {
@@ -127,6 +131,15 @@ pub fn carry_out(store: &CheckpointStore, plan: UndoPlan) -> Result<UndoResult> 
         _ => None,
     };
     Ok(UndoResult { turns, restored, record })
+}
+
+/// Adds what the checkpoints of the turns do not cover.
+fn add_gaps(plan: &mut Plan, turns: &[Turn]) {
+    for gap in turns.iter().flat_map(|turn| &turn.gaps) {
+        if !plan.coverage.gaps.contains(gap) {
+            plan.coverage.gaps.push(gap.clone());
+        }
+    }
 }
 
 /// Adds the jobs that may have made the changes after the turns.

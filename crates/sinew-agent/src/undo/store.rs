@@ -21,8 +21,11 @@ pub const OFF: &str = match cfg!(unix) {
 
 /// Larger directories have no checkpoints.
 const MOST_ENTRIES: usize = 500_000;
-/// If a scan of the directory takes longer, it is not scanned around each call.
-const LONGEST_SCAN: Duration = Duration::from_millis(300);
+/// A slow scan is repeated to measure it only after this many times its duration, so that measuring costs little.
+const REST: u32 = 20;
+
+/// Reported while some directories have no watch, so that every checkpoint reads everything.
+pub(super) const WATCH_LIMIT: &str = "watch limit reached: scanned";
 
 /// The options of a [`CheckpointStore`].
 #[derive(Clone)]
@@ -46,6 +49,10 @@ pub struct StoreOptions {
     /// Watches the directory, so that a checkpoint reads only changed directories. Default: none, so that each one
     /// reads everything.
     pub sinew: Option<Arc<Sinew>>,
+    /// The maximum number of watched directories. Default: the limit of [`WatchOptions`].
+    pub max_watches: Option<usize>,
+    /// If a scan of the directory takes longer, it is not scanned around each call. Default: 300 ms.
+    pub longest_scan: Duration,
 }
 
 impl StoreOptions {
@@ -62,6 +69,8 @@ impl StoreOptions {
             wait: Duration::from_millis(300),
             max_entries: MOST_ENTRIES,
             sinew: None,
+            max_watches: None,
+            longest_scan: Duration::from_millis(300),
         }
     }
 }
@@ -85,6 +94,16 @@ pub(super) struct Border {
     pub(super) gaps: Vec<String>,
 }
 
+/// The result of a scan for changes without a notification.
+pub(super) struct Proof {
+    /// The previous checkpoint; `None` if it did not read everything.
+    pub(super) before: Option<Border>,
+    /// The checkpoint of the scan.
+    pub(super) after: Border,
+    /// Whether notifications arrived since the previous checkpoint, so that the changes may have several authors.
+    pub(super) has_several_authors: bool,
+}
+
 /// The checkpoints of one directory, shared by all of its sessions. The first one is created in the background.
 pub struct CheckpointStore {
     options: StoreOptions,
@@ -92,8 +111,8 @@ pub struct CheckpointStore {
     baseline: watch::Sender<Baseline>,
     /// Whether the reason why undo is off was reported.
     is_told: Mutex<bool>,
-    /// The duration of the latest full scan.
-    scan: Mutex<Duration>,
+    /// When the last scan began that only measured its duration.
+    measured: Mutex<Option<Instant>>,
     latest: Mutex<LatestBorder>,
 }
 
@@ -102,6 +121,14 @@ pub struct CheckpointStore {
 struct LatestBorder {
     border: Option<Border>,
     watcher: Option<ChangeWatcher>,
+}
+
+impl LatestBorder {
+    /// Returns what a checkpoint reports if some directories cannot be watched.
+    fn watch_limit(&self) -> Option<String> {
+        let is_limited = self.watcher.as_ref().is_some_and(|watcher| !watcher.is_complete());
+        is_limited.then(|| WATCH_LIMIT.to_string())
+    }
 }
 
 impl std::fmt::Debug for CheckpointStore {
@@ -127,7 +154,7 @@ impl CheckpointStore {
             checkpoints: Mutex::default(),
             baseline: watch::Sender::new(baseline),
             is_told: Mutex::default(),
-            scan: Mutex::default(),
+            measured: Mutex::default(),
             latest: Mutex::default(),
         }
     }
@@ -205,9 +232,37 @@ impl CheckpointStore {
                     }
                     Err(error) => Baseline::Off(format!("undo is off: {}", error.message())),
                 };
+                // The first scan also waits for the disk, so its duration says little about later ones.
+                store.measure_if_slow();
                 store.baseline.send_replace(done);
             });
+        } else if *self.baseline.borrow() == Baseline::Complete && self.is_advisory() {
+            let store = Arc::clone(self);
+            tokio::task::spawn_blocking(move || store.measure_if_slow());
         }
+    }
+
+    /// Scans the directory again if the latest scan was too slow, unless another such scan just ended. Blocks.
+    fn measure_if_slow(&self) {
+        if !self.is_advisory() {
+            return;
+        }
+        {
+            let pause = self.scan_time().unwrap_or_default() * REST;
+            let mut measured = self.measured.lock();
+            if measured.is_some_and(|begun| begun.elapsed() < pause) {
+                return;
+            }
+            *measured = Some(Instant::now());
+        }
+        if let Ok(checkpoints) = self.checkpoints() {
+            // After an error, the next scan measures again.
+            let _ = checkpoints.measure_scan(&CancelToken::never());
+        }
+    }
+
+    fn scan_time(&self) -> Option<Duration> {
+        self.checkpoints.lock().as_ref().and_then(|checkpoints| checkpoints.scan_time())
     }
 
     /// Waits for the first checkpoint, limited by the time in the options. Returns false if it is not complete by then,
@@ -222,7 +277,9 @@ impl CheckpointStore {
 
     /// Starts to watch the directory. If that fails, every checkpoint reads everything.
     fn watch(&self) {
-        let watcher = self.options.sinew.as_ref().and_then(|sinew| ChangeWatcher::open(sinew, &self.options.root).ok());
+        let most = self.options.max_watches;
+        let watcher =
+            self.options.sinew.as_ref().and_then(|sinew| ChangeWatcher::open(sinew, &self.options.root, most).ok());
         self.latest.lock().watcher = watcher;
     }
 
@@ -233,7 +290,13 @@ impl CheckpointStore {
 
     /// Returns true if a scan of the directory is so slow that only the directories of edited files are scanned.
     pub(super) fn is_advisory(&self) -> bool {
-        !self.is_watched() && *self.scan.lock() > LONGEST_SCAN
+        self.scan_time().is_some_and(|time| time > self.options.longest_scan) && !self.is_watched()
+    }
+
+    /// Returns why calls are not covered while the store is advisory.
+    pub(super) fn advisory_reason(&self) -> String {
+        let limit = self.latest.lock().watch_limit().map(|reason| format!(" ({reason})")).unwrap_or_default();
+        format!("scanning {} takes too long{limit}", self.options.root.display())
     }
 
     /// Creates a checkpoint. `folders` names the directories to read; `None` reads those that changed. Blocks.
@@ -247,6 +310,7 @@ impl CheckpointStore {
         folders: Option<&HashSet<Vec<u8>>>,
     ) -> Result<Border> {
         let mut latest = self.latest.lock();
+        let limit = latest.watch_limit();
         let LatestBorder { border, watcher } = &mut *latest;
         // The next result of the watcher contains all later changes.
         let changed = watcher.as_mut().and_then(ChangeWatcher::changed);
@@ -256,18 +320,18 @@ impl CheckpointStore {
             (None, Some(changed), Some(_)) => Some(changed),
             _ => None,
         };
-        let taken = self.read(kind, session, scope)?;
+        let mut taken = self.read(kind, session, scope)?;
+        taken.gaps.extend(limit);
         // After an error, and after a scan of some directories only, the next checkpoint reads everything.
         *border = folders.is_none().then(|| taken.clone());
         Ok(taken)
     }
 
-    /// Reads everything, regardless of notifications, to find changes that no watch reports. Returns the checkpoint,
-    /// and whether notifications arrived since the previous one, so that the changes may have several authors. Blocks.
+    /// Reads everything, regardless of notifications, to find changes that no watch reports. Blocks.
     ///
     /// # Errors
     /// Returns the errors of [`Checkpoints::take`].
-    pub(super) fn prove(&self, session: &str) -> Result<(Border, bool)> {
+    pub(super) fn prove(&self, session: &str) -> Result<Proof> {
         let mut latest = self.latest.lock();
         let LatestBorder { border, watcher } = &mut *latest;
         let before = border.take();
@@ -276,20 +340,14 @@ impl CheckpointStore {
         let is_quiet = before.is_some() && changed.is_some_and(|changed| changed.is_empty());
         // The checkpoint may miss changes that were reported meanwhile, so the next one checks them.
         *border = is_quiet.then(|| taken.clone());
-        Ok((taken, !is_quiet))
+        Ok(Proof { before, after: taken, has_several_authors: !is_quiet })
     }
 
     fn read(&self, kind: CheckpointKind, session: Option<&str>, folders: Option<HashSet<Vec<u8>>>) -> Result<Border> {
         let checkpoints = self.checkpoints()?;
-        let is_whole = folders.is_none();
         let changed = folders.map(|folders| folders.into_iter().collect());
         let options = TakeOptions { kind, session: session.map(str::to_string), changed, ..TakeOptions::default() };
-        let begun = Instant::now();
         let taken = checkpoints.take(&options, &CancelToken::never())?;
-        // The first scan also reads contents, so its duration says nothing about later ones.
-        if is_whole && *self.baseline.borrow() == Baseline::Complete {
-            *self.scan.lock() = begun.elapsed();
-        }
         Ok(Border { id: taken.id, gaps: taken.coverage.gaps })
     }
 

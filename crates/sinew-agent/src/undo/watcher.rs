@@ -27,8 +27,8 @@ impl ChangeWatcher {
     ///
     /// # Errors
     /// Returns an error if the directory cannot be read or the system has no change notifications.
-    pub(super) fn open(sinew: &Arc<Sinew>, root: &Path) -> Result<ChangeWatcher> {
-        let options = WatchOptions { gitignore: false, ..WatchOptions::default() };
+    pub(super) fn open(sinew: &Arc<Sinew>, root: &Path, max_watches: Option<usize>) -> Result<ChangeWatcher> {
+        let options = WatchOptions { gitignore: false, max_watches, ..WatchOptions::default() };
         let tree = sinew.watch(root, options, &CancelToken::never())?;
         let root = root.to_path_buf();
         Ok(ChangeWatcher { position: position(&root), root, tree })

@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use serde_json::json;
+use serde_json::{Value, json};
 use sinew::base::{Error, Result};
 use sinew_agent::agent::{
     AgentParts, AgentSession, AgentSettings, IdlePolicy, ModelResolver, ResolvedModel, Snapshots,
 };
 use sinew_agent::core::Toolset;
 use sinew_agent::event::Event;
+use sinew_agent::undo::TurnRecorder;
 use sinew_llm::message::{AgentMessage, Content, UserMessage};
 use sinew_llm::model::ThinkingLevel;
 use sinew_llm::provider::Auth;
@@ -31,17 +32,10 @@ impl ModelResolver for Alone {
     }
 }
 
-fn the_end_of_a_job_wakes_an_idle_agent() {
-    let stage = Stage::with(Settings { jobs: true, ..Settings::default() });
-    let command = "while [ ! -e go ]; do sleep 0.01; done; echo built";
-    let arguments = json!({"command": command, "background": true});
-    let script = [
-        json!({"type": "turn", "content": [{"toolCall": {"name": "bash", "arguments": arguments}}]}),
-        json!({"type": "turn", "content": [{"text": "It runs."}]}),
-        json!({"type": "turn", "expect": {"lastContains": "\nbuilt"}, "content": [{"text": "It is built."}]}),
-    ];
-    let script = script.map(|line| line.to_string()).join("\n");
-    let script = Script::parse(&script, &Variables::default()).unwrap_or_else(|error| panic!("{error:?}"));
+/// Creates an agent with the tools of a stage and a scripted model.
+pub(crate) fn agent(stage: &Stage, script: &[Value], undo: Option<Arc<TurnRecorder>>) -> AgentSession {
+    let lines: Vec<String> = script.iter().map(Value::to_string).collect();
+    let script = Script::parse(&lines.join("\n"), &Variables::default()).unwrap_or_else(|error| panic!("{error:?}"));
     let provider = ScriptedProvider::new(script);
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let options =
@@ -59,13 +53,30 @@ fn the_end_of_a_job_wakes_an_idle_agent() {
         cwd: stage.cwd(),
         has_ui: true,
         open_items: None,
-        undo: None,
+        undo,
         lane: None,
         keep_record: None,
         cache_session: None,
         requester: None,
     });
-    let agent = agent.unwrap();
+    agent.unwrap()
+}
+
+/// Returns a message of the user.
+pub(crate) fn said(text: &str) -> AgentMessage {
+    AgentMessage::from(UserMessage { content: Content::Text(text.into()), timestamp: 1 })
+}
+
+fn the_end_of_a_job_wakes_an_idle_agent() {
+    let stage = Stage::with(Settings { jobs: true, ..Settings::default() });
+    let command = "while [ ! -e go ]; do sleep 0.01; done; echo built";
+    let arguments = json!({"command": command, "background": true});
+    let script = [
+        json!({"type": "turn", "content": [{"toolCall": {"name": "bash", "arguments": arguments}}]}),
+        json!({"type": "turn", "content": [{"text": "It runs."}]}),
+        json!({"type": "turn", "expect": {"lastContains": "\nbuilt"}, "content": [{"text": "It is built."}]}),
+    ];
+    let agent = agent(&stage, &script, None);
     let mut listener = agent.subscribe(Snapshots::Unread);
     let go = stage.cwd().join("go");
     let mut told = Vec::new();
@@ -82,10 +93,8 @@ fn the_end_of_a_job_wakes_an_idle_agent() {
             }
         }
     };
-    let content = Content::Text("build it".into());
-    let prompt = AgentMessage::from(UserMessage { content, timestamp: 1 });
     let work = async {
-        agent.prompt(vec![prompt], None).await.unwrap();
+        agent.prompt(vec![said("build it")], None).await.unwrap();
         std::future::pending::<()>().await;
     };
     stage.runtime.block_on(async {

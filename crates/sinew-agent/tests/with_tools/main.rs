@@ -12,6 +12,8 @@ mod mentions;
 #[expect(dead_code, reason = "the tests of sinew-tools use the rest")]
 #[path = "../../../sinew-tools/tests/tools/stage.rs"]
 mod stage;
+#[cfg(unix)]
+mod undo;
 
 use harness::Case;
 
@@ -20,4 +22,6 @@ const CASES: &[&[Case]] = &[
     access::CASES,
     mentions::CASES,
     background::CASES,
+    #[cfg(unix)]
+    undo::CASES,
 ];
