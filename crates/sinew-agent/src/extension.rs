@@ -12,6 +12,7 @@ use sinew_tools::{PathCheck, PathPolicy, Requester};
 use tokio_util::sync::CancellationToken;
 
 use crate::event::Event;
+use crate::undo::TurnRecorder;
 
 /// The decision of an extension about a call before it runs.
 #[derive(Debug, Clone, PartialEq)]
@@ -37,6 +38,8 @@ pub struct Context {
     pub has_ui: bool,
     /// The subagent that the session belongs to; `None` for a session of the user.
     pub requester: Option<Arc<Requester>>,
+    /// Records the files that programs of extensions change; `None` if undo is off.
+    pub recorder: Option<Arc<TurnRecorder>>,
     /// Cancelled when the run is to end.
     pub cancel: CancellationToken,
 }

@@ -65,6 +65,7 @@ impl AgentSession {
             // A cancellation of the last run must not cancel these hooks.
             drop(self.new_token());
             self.tell_point("session_shutdown", json!({})).await;
+            self.keep_hook_work().await;
         }
     }
 

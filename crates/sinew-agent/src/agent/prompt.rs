@@ -6,6 +6,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::conversation::ContextPermit;
 use super::lifecycle::{Activity, State};
+use super::recorded_turn::RecordedTurn;
 use super::run_loop::{self, Outcome, Stop};
 use super::session::AgentSession;
 use crate::core::ClearedQueues;
@@ -105,8 +106,10 @@ impl AgentSession {
         self.start().await;
         let outcome = loop {
             self.conversation.flush_pending(&mut context);
+            // The hooks before the first request belong to the turn.
+            let turn = RecordedTurn::begin(self).await;
             self.before_start(&mut prompts).await;
-            let outcome = run_loop::follow(self, &mut context, prompts, &cancel).await;
+            let outcome = run_loop::follow(self, &mut context, prompts, &cancel, turn).await;
             messages.extend(outcome.messages.iter().cloned());
             if let Some(error) = self.conversation.take_failure() {
                 self.warn(format!("The session is no longer saved: {error}")).await;
@@ -121,6 +124,7 @@ impl AgentSession {
             self.queue_changed().await;
         };
         self.settle().await;
+        self.keep_hook_work().await;
         self.prove_turn().await;
         if self.settings().titles && matches!(outcome.stop, Stop::Done | Stop::OutputLimit) {
             // A prompt may arrive meanwhile. A missing title does no harm, and the next answer tries again.

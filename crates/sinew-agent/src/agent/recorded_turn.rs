@@ -14,8 +14,8 @@ pub(super) struct RecordedTurn<'a> {
     recorder: &'a TurnRecorder,
     /// The id of the entry of the message that started the turn.
     id: Mutex<Option<String>>,
-    /// The reasons why calls are not covered that are not in the session yet.
-    uncovered: Mutex<Vec<String>>,
+    /// The records that are not in the session yet.
+    records: Mutex<Vec<UndoRecord>>,
 }
 
 /// Stores the records of a subagent that works after its call has returned, in the session that the user sees.
@@ -25,7 +25,7 @@ impl<'a> RecordedTurn<'a> {
     /// Starts the turn; `None` if undo is off.
     pub(super) async fn begin(agent: &'a AgentSession) -> Option<RecordedTurn<'a>> {
         let recorder = agent.undo.as_deref()?;
-        let turn = RecordedTurn { agent, recorder, id: Mutex::default(), uncovered: Mutex::default() };
+        let turn = RecordedTurn { agent, recorder, id: Mutex::default(), records: Mutex::default() };
         turn.warn(recorder.begin_turn().await).await;
         Some(turn)
     }
@@ -34,11 +34,8 @@ impl<'a> RecordedTurn<'a> {
     pub(super) async fn observe(&self, event: &Event) {
         match event {
             Event::MessageEnd { .. } => {
-                // The message has already been written to the session.
-                let mut id = self.id.lock();
-                if id.is_none() {
-                    *id = self.agent.session().leaf().map(str::to_string);
-                }
+                self.set_id();
+                self.keep(Ok(None)).await;
             }
             Event::ToolExecutionStart { tool_call_id, tool_name, args, .. } => {
                 let tools = self.agent.tools();
@@ -53,9 +50,17 @@ impl<'a> RecordedTurn<'a> {
         }
     }
 
+    /// Remembers the entry of the first message. It has already been written to the session.
+    fn set_id(&self) {
+        let mut id = self.id.lock();
+        if id.is_none() {
+            *id = self.agent.session().leaf().map(str::to_string);
+        }
+    }
+
     /// Ends the turn.
     pub(super) async fn end(self) {
-        let id = self.id.lock().clone().unwrap_or_default();
+        let id = self.id.lock().get_or_insert_default().clone();
         let ended = self.recorder.end_turn(&id).await;
         self.keep(ended).await;
     }
@@ -65,26 +70,26 @@ impl<'a> RecordedTurn<'a> {
         let Some(warning) = warning else { return };
         self.agent.warn(warning.to_string()).await;
         if let UndoWarning::Uncovered(reason) = warning {
-            self.uncovered.lock().push(reason);
+            self.records.lock().push(UndoRecord::Uncovered { turn: String::new(), reason });
         }
     }
 
+    /// Stores the records so far, once the turn has its first message.
     async fn keep(&self, ended: Result<Option<UndoRecord>, String>) {
-        let turn = self.id.lock().clone().unwrap_or_default();
-        let uncovered = std::mem::take(&mut *self.uncovered.lock());
-        let uncovered = uncovered.into_iter().map(|reason| UndoRecord::Uncovered { turn: String::new(), reason });
-        let ended = match ended {
-            Ok(record) => record,
-            Err(warning) => {
-                self.agent.warn(warning).await;
-                None
-            }
-        };
-        for record in uncovered.chain(ended) {
-            match &self.agent.keep_record {
-                Some(keep) => keep(record),
-                None => self.agent.append_undo(&record.of_turn(&turn)),
-            }
+        let (of_hooks, mut warnings) = self.recorder.take_hook_work();
+        let mut records = std::mem::take(&mut *self.records.lock());
+        records.extend(of_hooks);
+        match ended {
+            Ok(record) => records.extend(record),
+            Err(warning) => warnings.push(warning),
+        }
+        for warning in warnings {
+            self.agent.warn(warning).await;
+        }
+        let turn = self.id.lock().clone();
+        match turn {
+            Some(turn) => records.into_iter().for_each(|record| self.agent.keep_record_of(&turn, record)),
+            None => self.records.lock().extend(records),
         }
     }
 }

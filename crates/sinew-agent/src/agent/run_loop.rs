@@ -134,14 +134,14 @@ enum NextStep {
     Stop(Stop),
 }
 
-/// Runs `prompts` and everything that follows from them.
+/// Runs `prompts` and everything that follows from them, and ends the turn.
 pub(super) async fn follow(
     agent: &AgentSession,
     seen: &mut Vec<AgentMessage>,
     prompts: Vec<AgentMessage>,
     cancel: &CancellationToken,
+    turn: Option<RecordedTurn<'_>>,
 ) -> Outcome {
-    let turn = RecordedTurn::begin(agent).await;
     let outcome = follow_recorded(agent, seen, prompts, cancel, turn.as_ref()).await;
     if let Some(turn) = turn {
         turn.end().await;

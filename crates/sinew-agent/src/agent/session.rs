@@ -131,7 +131,8 @@ impl AgentSession {
         let file = session.path().map(Path::to_path_buf);
         let id = session.id().to_string();
         let cache_session = cache_session.unwrap_or_else(|| id.clone());
-        let context = Context { cwd, session: id, file, has_ui, requester, cancel: CancellationToken::new() };
+        let cancel = CancellationToken::new();
+        let context = Context { cwd, session: id, file, has_ui, requester, recorder: undo.clone(), cancel };
         let queues = Queues::default();
         queues.set_modes(settings.steering_mode, settings.follow_up_mode);
         AgentSession {

@@ -66,6 +66,30 @@ impl AgentSession {
         }
     }
 
+    /// Adds the changes of the hooks that ran since the last turn to that turn.
+    pub(super) async fn keep_hook_work(&self) {
+        let Some(recorder) = &self.undo else { return };
+        let (records, warnings) = recorder.take_hook_work();
+        for warning in warnings {
+            self.warn(warning).await;
+        }
+        if records.is_empty() {
+            return;
+        }
+        let turns = self.undo_history().map(|history| history.turns).unwrap_or_default();
+        // Without a turn nothing can be undone.
+        let Some(turn) = turns.last() else { return };
+        records.into_iter().for_each(|record| self.keep_record_of(&turn.id, record.as_late()));
+    }
+
+    /// Stores the record of a turn; one of a subagent in the session that the user sees.
+    pub(super) fn keep_record_of(&self, turn: &str, record: UndoRecord) {
+        match &self.keep_record {
+            Some(keep) => keep(record),
+            None => self.append_undo(&record.of_turn(turn)),
+        }
+    }
+
     /// Adds a record of an undo to the session.
     pub fn append_undo(&self, record: &UndoRecord) {
         self.conversation.append(record.to_body());

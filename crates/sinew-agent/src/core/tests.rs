@@ -95,6 +95,7 @@ impl TestEnv {
             file: None,
             has_ui: false,
             requester: None,
+            recorder: None,
             cancel: cancel.clone(),
         };
         TestEnv {

@@ -40,6 +40,7 @@ use sinew_tools::tool::{Boxed, ToolOutput};
 use crate::event::Event;
 use crate::extension::{Context, Extension, Point, Verdict};
 use crate::hook_points;
+use crate::undo::RunningHook;
 pub use file::{Origin, read};
 use process::{ProcessOutput, Program};
 
@@ -137,8 +138,15 @@ impl Hook {
         }
         let mut environment = Variables::clone(&self.environment);
         environment.push(("SINEW_HOOK_EVENT".into(), self.event.clone().into()));
-        let ProcessOutput { code, stdout, stderr } =
-            process::run(&self.program, &context.cwd, environment, input.to_string().into_bytes()).await?;
+        let recorded = match &context.recorder {
+            Some(recorder) => Some(RunningHook::begin(recorder).await),
+            None => None,
+        };
+        let ran = process::run(&self.program, &context.cwd, environment, input.to_string().into_bytes()).await;
+        if let Some(recorded) = recorded {
+            recorded.end().await;
+        }
+        let ProcessOutput { code, stdout, stderr } = ran?;
         let stderr = String::from_utf8_lossy(&stderr);
         match code {
             Some(0) => {}

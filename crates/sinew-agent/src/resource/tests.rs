@@ -595,8 +595,15 @@ async fn read(env: &TestEnv, resources: &Resources, text: &str, before: &str) ->
     let images = sinew_tools::ImageSettings::default();
     let attacher = Attacher { folders: &options.folders, images, cancel: CancelToken::never(), host: None };
     let cancel = CancellationToken::new();
-    let context =
-        Context { cwd: env.path("p"), session: "s".into(), file: None, has_ui: false, requester: None, cancel };
+    let context = Context {
+        cwd: env.path("p"),
+        session: "s".into(),
+        file: None,
+        has_ui: false,
+        requester: None,
+        recorder: None,
+        cancel,
+    };
     let reading = PromptInputs { commands: &commands, resources, attacher: &attacher, context: &context, now: 1 };
     reading.read(text, before).await
 }

@@ -68,6 +68,15 @@ impl UndoRecord {
         self
     }
 
+    /// Marks a span as found after the turn.
+    #[must_use]
+    pub(crate) fn as_late(mut self) -> UndoRecord {
+        if let UndoRecord::Span { late, .. } = &mut self {
+            *late = true;
+        }
+        self
+    }
+
     /// Assigns a span to a subagent that works after its call has returned.
     #[must_use]
     pub fn by_subagent(mut self, name: &str) -> UndoRecord {

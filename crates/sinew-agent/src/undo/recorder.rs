@@ -11,6 +11,7 @@ use sinew::base::Result;
 use sinew::checkpoint::CheckpointKind;
 use sinew_tools::semantics::{Semantics, Subject};
 
+use super::hook_work::HookWork;
 use super::record::UndoRecord;
 use super::store::{Border, CheckpointStore, Proof};
 
@@ -45,6 +46,7 @@ pub struct TurnRecorder {
     is_covered: AtomicBool,
     turn: Mutex<Option<OpenTurn>>,
     unproven: Mutex<Option<UnprovenTurn>>,
+    pub(super) hooks: Mutex<HookWork>,
 }
 
 /// A turn that ran programs and whose last checkpoint relied on change notifications.
@@ -59,7 +61,9 @@ struct UnprovenTurn {
 /// A turn that is running.
 #[derive(Debug, Default)]
 struct OpenTurn {
-    /// The ids of the running calls.
+    /// Whether only hooks outside of a turn are running.
+    is_outside: bool,
+    /// The ids of the running calls and hooks.
     running: HashSet<String>,
     stretch: Option<OpenSpan>,
     /// Whether a program ran, so that changes without a notification are possible.
@@ -93,6 +97,7 @@ impl TurnRecorder {
             is_covered: AtomicBool::new(false),
             turn: Mutex::default(),
             unproven: Mutex::default(),
+            hooks: Mutex::default(),
         }
     }
 
@@ -104,11 +109,16 @@ impl TurnRecorder {
 
     /// Starts a turn. If a job is still running, a span starts too. Returns a warning for the user.
     pub(crate) async fn begin_turn(&self) -> Option<UndoWarning> {
-        *self.turn.lock() = Some(OpenTurn::default());
+        let has_stretch = {
+            let mut turn = self.turn.lock();
+            // A hook that is still running continues in this turn.
+            let hooks = turn.take().filter(|turn| turn.is_outside).unwrap_or_default();
+            turn.insert(OpenTurn { is_outside: false, ..hooks }).stretch.is_some()
+        };
         if self.is_covered() {
             return None;
         }
-        if (self.jobs)().is_empty() {
+        if has_stretch || (self.jobs)().is_empty() {
             return self.off();
         }
         let warning = self.begin_stretch(None).await;
@@ -149,6 +159,41 @@ impl TurnRecorder {
             return noted.err().map(|error| UndoWarning::Uncovered(error.message().to_string()));
         }
         None
+    }
+
+    /// Opens a span before the hook `id` runs, also outside of a turn, unless one is open. Returns a warning for the user.
+    pub(super) async fn hook_started(&self, id: &str) -> Option<UndoWarning> {
+        let is_first = {
+            let mut turn = self.turn.lock();
+            let turn = turn.get_or_insert_with(|| OpenTurn { is_outside: true, ..OpenTurn::default() });
+            let is_first = turn.running.is_empty() && turn.stretch.is_none();
+            turn.running.insert(id.to_string());
+            turn.runs_programs = true;
+            is_first
+        };
+        if is_first { self.begin_stretch(None).await } else { None }
+    }
+
+    /// Closes the span after the last running call or hook. Returns the same as [`TurnRecorder::call_ended`].
+    pub(super) async fn hook_ended(&self, id: &str) -> Result<Option<UndoRecord>, String> {
+        let is_outside = self.turn.lock().as_ref().is_some_and(|turn| turn.is_outside);
+        if !is_outside {
+            return self.call_ended(id).await;
+        }
+        let is_last = self.turn.lock().as_mut().is_some_and(|turn| {
+            turn.running.remove(id);
+            turn.running.is_empty()
+        });
+        if !is_last {
+            return Ok(None);
+        }
+        // What jobs write outside of a turn does not belong to the hook, so the span ends although they run.
+        let ended = self.end_stretch(Vec::new()).await;
+        let mut turn = self.turn.lock();
+        if turn.as_ref().is_some_and(|turn| turn.is_outside && turn.running.is_empty() && turn.stretch.is_none()) {
+            *turn = None;
+        }
+        ended
     }
 
     /// Closes the span after the last running call, unless a job runs. Returns the record for the session; an error is

@@ -17,6 +17,7 @@ pub(crate) fn context() -> Context {
         file: Some("/f.jsonl".into()),
         has_ui: false,
         requester: None,
+        recorder: None,
         cancel: CancellationToken::new(),
     }
 }

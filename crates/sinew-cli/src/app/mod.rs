@@ -491,6 +491,7 @@ fn context(startup: &Startup, session: &Session, has_ui: bool) -> Context {
         file: session.path().map(Path::to_path_buf),
         has_ui,
         requester: None,
+        recorder: None,
         cancel: CancellationToken::new(),
     }
 }

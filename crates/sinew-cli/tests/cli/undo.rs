@@ -178,6 +178,41 @@ fn a_turn_that_was_reverted_by_hand_does_not_hold_up_the_next_undo() {
 }
 
 #[test]
+fn what_hooks_change_belongs_to_the_turn_whenever_they_run() {
+    const EVENTS: [&str; 13] = [
+        "session_start",
+        "input",
+        "before_agent_start",
+        "agent_start",
+        "context",
+        "message_end",
+        "tool_call",
+        "tool_result",
+        "turn_end",
+        "after_provider_response",
+        "agent_end",
+        "agent_settled",
+        "session_shutdown",
+    ];
+    for event in EVENTS {
+        let stage = stage();
+        stage.write("home/agent/settings.json", &json!({"checkpoint": {"wait": 60_000}}).to_string());
+        let before = tree(&stage.project());
+        let hook = json!({"event": event, "shell": true, "command": "echo hook >> hooked; echo hook >> b"});
+        stage.write("home/agent/hooks.json", &json!({"hooks": [hook]}).to_string());
+        turn(&stage, &[bash("echo 1 > a")]);
+        let is_run = stage.path("project/hooked").exists();
+        assert!(is_run, "{event}: the hook did not run");
+        stage.write("project/mine", "by the user\n");
+        turn(&stage, &[bash("echo 2 > a")]);
+        std::fs::remove_file(stage.path("home/agent/hooks.json")).unwrap();
+        let said = command(&stage, "/undo 2");
+        std::fs::remove_file(stage.path("project/mine")).unwrap();
+        assert_eq!(tree(&stage.project()), before, "{event}: {said}");
+    }
+}
+
+#[test]
 fn force_after_an_undo_that_kept_files_completes_it() {
     let stage = stage();
     turn(&stage, &[bash("echo before > d/c")]);

@@ -128,7 +128,15 @@ impl Extension for Hook {
 async fn hooked(answer: Value) -> (ElicitationAnswer, usize, Vec<String>, Arc<Hook>) {
     let hook = Arc::new(Hook { answer, told: Mutex::default() });
     let cancel = tokio_util::sync::CancellationToken::new();
-    let context = Context { cwd: "/".into(), session: "s".into(), file: None, has_ui: true, requester: None, cancel };
+    let context = Context {
+        cwd: "/".into(),
+        session: "s".into(),
+        file: None,
+        has_ui: true,
+        requester: None,
+        recorder: None,
+        cancel,
+    };
     let hooks = Arc::new(ServerHooks { extensions: vec![Arc::clone(&hook) as _], context });
     let person = Arc::new(Person { answers: Mutex::new(vec![Some("of the person")]), asked: Mutex::default() });
     let host = PersonHost::new("github", "/".into(), Some(Arc::clone(&person) as _)).with_hooks(Some(hooks));
