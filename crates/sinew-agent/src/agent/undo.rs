@@ -79,7 +79,7 @@ impl AgentSession {
         let turns = self.undo_history().map(|history| history.turns).unwrap_or_default();
         // Without a turn nothing can be undone.
         let Some(turn) = turns.last() else { return };
-        records.into_iter().for_each(|record| self.keep_record_of(&turn.id, record.as_late()));
+        records.into_iter().for_each(|record| self.keep_record_of(&turn.id, record.marked_late()));
     }
 
     /// Stores the record of a turn; one of a subagent in the session that the user sees.
@@ -121,6 +121,12 @@ impl AgentSession {
     /// Records in the session what was undone.
     pub fn keep_undo(&self, result: &UndoResult) {
         result.record.iter().for_each(|record| self.append_undo(record));
+    }
+
+    /// Returns the recorder of the session's turns; `None` if undo is off.
+    #[must_use]
+    pub fn recorder(&self) -> Option<Arc<TurnRecorder>> {
+        self.undo.clone()
     }
 
     /// Returns the checkpoints of the session's directory.

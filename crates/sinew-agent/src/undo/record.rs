@@ -70,7 +70,7 @@ impl UndoRecord {
 
     /// Marks a span as found after the turn.
     #[must_use]
-    pub(crate) fn as_late(mut self) -> UndoRecord {
+    pub(crate) fn marked_late(mut self) -> UndoRecord {
         if let UndoRecord::Span { late, .. } = &mut self {
             *late = true;
         }

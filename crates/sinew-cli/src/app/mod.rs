@@ -480,7 +480,8 @@ impl App {
 
     /// Returns the context that a session passes to commands of extensions.
     pub(crate) fn context(&self, agent: &AgentSession) -> Context {
-        context(&self.startup, &agent.session(), self.ask.is_some())
+        let context = context(&self.startup, &agent.session(), self.ask.is_some());
+        Context { recorder: agent.recorder(), ..context }
     }
 }
 
