@@ -1,9 +1,13 @@
 //! Tests that a process that is killed at any point leaves every entry either old or new, and that the next one
 //! continues.
 
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::{Project, Tree, difference, restore, span, take, tree};
+use super::{Project, Random, Tree, difference, repetitions, restore, span, take, tree};
 use crate::Limits;
 
 /// Covers every way of restoring an entry, with few entries each.
@@ -151,4 +155,146 @@ fn a_killed_restore_never_loses_a_repository() {
             break;
         }
     }
+}
+
+/// The actions that are killed, each with the number of points from which one is chosen.
+const ACTIONS: [(&str, usize); 4] = [("take", 8), ("undo", 60), ("redo", 60), ("gc", 12)];
+
+/// Changes random entries: contents, permissions, links, renames, and files that become directories or the reverse.
+fn change(project: &Project, random: &mut Random, count: usize) {
+    const NAMES: [&str; 5] = ["a", "b", "c", "d", "e"];
+    for _ in 0..count {
+        let mut path = project.root();
+        for _ in 0..=random.below(3) {
+            path.push(NAMES[random.below(NAMES.len())]);
+        }
+        let parent = path.parent().unwrap().to_path_buf();
+        // A file where the directory should be is replaced.
+        for folder in parent.ancestors().take_while(|folder| folder.starts_with(project.root())) {
+            if folder.symlink_metadata().is_ok_and(|metadata| !metadata.is_dir()) {
+                fs::remove_file(folder).unwrap();
+            }
+        }
+        fs::create_dir_all(&parent).unwrap();
+        let remove = |path: &PathBuf| match path.symlink_metadata() {
+            Ok(metadata) if metadata.is_dir() => fs::remove_dir_all(path).unwrap(),
+            Ok(_) => fs::remove_file(path).unwrap(),
+            Err(_) => {}
+        };
+        match random.below(7) {
+            0 => remove(&path),
+            1 => {
+                remove(&path);
+                fs::create_dir(&path).unwrap();
+            }
+            2 => {
+                remove(&path);
+                symlink(NAMES[random.below(NAMES.len())], &path).unwrap();
+            }
+            3 => {
+                let to = project.root().join(format!("moved{}", random.below(4)));
+                if path.symlink_metadata().is_ok() {
+                    remove(&to);
+                    fs::rename(&path, to).unwrap();
+                }
+            }
+            4 if path.is_file() && !path.is_symlink() => {
+                let mode = [0o600, 0o644, 0o755][random.below(3)];
+                fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+            }
+            _ => {
+                remove(&path);
+                fs::write(&path, "text\n".repeat(random.below(40)) + &random.below(1_000_000).to_string()).unwrap();
+            }
+        }
+    }
+}
+
+/// Kills one action on a random tree and repeats it. Returns whether the process was killed before it was done.
+fn is_killed_and_recovers(seed: u64) -> bool {
+    let mut random = Random(seed);
+    let (action, points) = ACTIONS[random.below(ACTIONS.len())];
+    let point = 1 + random.below(points) as u64;
+    let place = format!("seed {seed}, {action}, point {point}");
+    let limits = match action {
+        "gc" => Limits::default(),
+        _ => Limits { file: 1_000, ..Limits::default() },
+    };
+    let project = Project::with_limits(limits);
+    change(&project, &mut random, 12);
+    let before = project.tree();
+    let checkpoints = project.open();
+    let start = take(&checkpoints);
+    change(&project, &mut random, 10);
+    let later = project.tree();
+    let end = take(&checkpoints);
+    let spans = format!("{start},{end}");
+    let finished = match action {
+        "take" => {
+            change(&project, &mut random, 4);
+            let finished = child(&project, "take", "", "", point);
+            assert!(!take(&project.open()).is_empty(), "{place}: the lock is free");
+            restore(&project.open(), &start, &Default::default());
+            assert_eq!(difference(&before, &project.tree()), [""; 0], "{place}");
+            finished
+        }
+        "gc" => {
+            for round in 0..4 {
+                fs::write(project.root().join("grown"), vec![round; 3_000 + random.below(3_000)]).unwrap();
+                fs::write(project.root().join(format!("random{round}")), seed.to_string().repeat(90)).unwrap();
+                take(&checkpoints);
+            }
+            drop(checkpoints);
+            let finished = child(&project, "gc", "", "", point);
+            let (checkpoints, now) = (project.open(), project.tree());
+            let list = checkpoints.list().unwrap();
+            let newest = list.last().unwrap().id.clone();
+            for checkpoint in &list {
+                checkpoints.changes(&checkpoint.id, &newest, &sinew_base::CancelToken::never()).unwrap();
+            }
+            change(&project, &mut random, 10);
+            restore(&checkpoints, &newest, &Default::default());
+            assert_eq!(difference(&now, &project.tree()), [""; 0], "{place}");
+            finished
+        }
+        _ => {
+            let is_redo = action == "redo";
+            let undone = is_redo.then(|| restore(&checkpoints, &start, &span(&start, &end)));
+            let Some((id, spans, options)) = (match &undone {
+                None => Some((start.clone(), &*spans, span(&start, &end))),
+                Some(undone) => undone.redo.clone().map(|redo| (redo, "", Default::default())),
+            }) else {
+                return false;
+            };
+            drop(checkpoints);
+            let finished = child(&project, "restore", &id, spans, point);
+            assert_old_or_new(&project.tree(), &before, &later, point);
+            let checkpoints = project.open();
+            let is_temporary = |path: &Vec<u8>| path.starts_with(b".sinew-restore-");
+            assert!(!project.tree().keys().any(is_temporary), "{place}: the open cleans up");
+            let again = restore(&checkpoints, &id, &options);
+            assert_eq!(again.done, again.planned, "{place}: {:?}", again.plan);
+            let expect = if is_redo { &later } else { &before };
+            assert_eq!(difference(expect, &project.tree()), [""; 0], "{place}");
+            finished
+        }
+    };
+    !finished
+}
+
+#[test]
+fn actions_on_random_trees_can_be_killed_and_repeated() {
+    let wanted = repetitions(40, 10_000);
+    let (kills, seeds) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    std::thread::scope(|threads| {
+        for _ in 0..2 {
+            threads.spawn(|| {
+                while kills.load(Ordering::Relaxed) < wanted {
+                    let seed = seeds.fetch_add(1, Ordering::Relaxed);
+                    assert!(seed < wanted * 10, "too few processes were killed before they were done");
+                    kills.fetch_add(usize::from(is_killed_and_recovers(seed as u64)), Ordering::Relaxed);
+                }
+            });
+        }
+    });
 }

@@ -146,3 +146,22 @@ pub(super) fn kept(plan: &Plan) -> Vec<(String, String)> {
     };
     plan.entries.iter().filter_map(entry).collect()
 }
+
+/// Returns how often a test repeats: `few`, or `many` if `npm run test:more` runs it.
+pub(super) fn repetitions(few: usize, many: usize) -> usize {
+    if std::env::var_os("SINEW_TEST_MORE").is_some() { many } else { few }
+}
+
+/// Random numbers that a seed determines (SplitMix64).
+pub(super) struct Random(pub(super) u64);
+
+impl Random {
+    /// Returns a number below `limit`.
+    pub(super) fn below(&mut self, limit: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        usize::try_from((mixed ^ (mixed >> 31)) % limit as u64).unwrap()
+    }
+}
