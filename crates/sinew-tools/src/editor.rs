@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, Read, Seek, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Larger files are read and written on disk.
 const LARGEST: u64 = 1 << 20;
@@ -17,6 +17,9 @@ pub trait Editor: Send + Sync {
 
     /// Called after a tool replaced `old` by `new`; `old` is `None` for a new file.
     fn changed(&self, path: &Path, old: Option<&[u8]>, new: &[u8]);
+
+    /// Called after an undo changed or deleted files on disk.
+    fn restored(&self, paths: &[PathBuf]);
 }
 
 /// Returns the editor's content of a file if it differs from the content on disk.

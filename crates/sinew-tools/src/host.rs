@@ -11,7 +11,7 @@ use sinew_session::artifacts::Artifacts;
 
 use crate::access::{Access, PathPolicy};
 use crate::confinement::Confinement;
-use crate::editor::Editor;
+use crate::editor::{Editor, unsaved};
 use crate::options::HostOptions;
 use crate::pages::{self, Pages};
 use crate::read_tracker;
@@ -152,6 +152,25 @@ impl Host {
     /// Returns the editor that hosts the session; `None` without one.
     pub(crate) fn editor(&self) -> Option<&dyn Editor> {
         self.editor.get().map(|editor| &**editor)
+    }
+
+    /// Returns the files that the editor holds with text that is not saved; none without an editor. Blocks while the
+    /// editor answers.
+    #[must_use]
+    pub fn unsaved(&self, paths: Vec<PathBuf>) -> Vec<PathBuf> {
+        let Some(editor) = self.editor() else { return Vec::new() };
+        let is_unsaved = |path: &PathBuf| {
+            let is_file = path.symlink_metadata().is_ok_and(|facts| facts.is_file());
+            is_file && std::fs::read(path).is_ok_and(|disk| unsaved(Some(editor), path, &disk).is_some())
+        };
+        paths.into_iter().filter(is_unsaved).collect()
+    }
+
+    /// Tells the editor that an undo changed or deleted files on disk. Blocks until the message is sent.
+    pub fn restored(&self, paths: &[PathBuf]) {
+        if let Some(editor) = self.editor().filter(|_| !paths.is_empty()) {
+            editor.restored(paths);
+        }
     }
 
     /// Returns true if the user allowed calls with these arguments to run outside the sandbox.

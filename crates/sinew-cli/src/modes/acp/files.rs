@@ -38,6 +38,8 @@ pub(super) struct ClientFiles {
     changes: Changes,
     runtime: Handle,
     silences: AtomicU32,
+    /// The number of undos so far.
+    undos: AtomicU32,
 }
 
 impl ClientFiles {
@@ -48,7 +50,16 @@ impl ClientFiles {
         lent: ClientFileSupport,
         changes: Changes,
     ) -> ClientFiles {
-        ClientFiles { wire, session, root, lent, changes, runtime: Handle::current(), silences: AtomicU32::new(0) }
+        ClientFiles {
+            wire,
+            session,
+            root,
+            lent,
+            changes,
+            runtime: Handle::current(),
+            silences: AtomicU32::new(0),
+            undos: AtomicU32::new(0),
+        }
     }
 
     /// Sends a request to the editor; returns `None` if it refuses or does not answer.
@@ -88,6 +99,16 @@ impl Editor for ClientFiles {
         }
         let request = acp::WriteTextFileRequest::new(self.session.clone(), path, text);
         self.ask::<acp::WriteTextFileResponse>("fs/write_text_file", &request).is_some()
+    }
+
+    fn restored(&self, paths: &[PathBuf]) {
+        let id = acp::ToolCallId::new(format!("undo{}", self.undos.fetch_add(1, Ordering::Relaxed)));
+        let locations = paths.iter().map(acp::ToolCallLocation::new).collect();
+        let call = acp::ToolCall::new(id, "Undo")
+            .kind(acp::ToolKind::Edit)
+            .status(acp::ToolCallStatus::Completed)
+            .locations(locations);
+        self.runtime.block_on(self.wire.update(&self.session, acp::SessionUpdate::ToolCall(call)));
     }
 
     fn changed(&self, path: &Path, old: Option<&[u8]>, new: &[u8]) {
