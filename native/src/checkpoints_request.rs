@@ -95,7 +95,8 @@ impl RestoreRequest {
             Some(paths) => Force::Paths(bytes_of(&paths)),
             None => Force::None,
         };
-        RestoreOptions { spans: spans.map(pairs), paths: paths.as_deref().map(bytes_of), force }
+        let paths = paths.as_deref().map(bytes_of);
+        RestoreOptions { spans: spans.map(pairs), paths, force, ..RestoreOptions::default() }
     }
 }
 

@@ -172,6 +172,9 @@ pub struct PlanEntry {
     pub note: Option<String>,
 }
 
+/// Receives an entry of a plan, with its earlier and its current content.
+pub type ContentVisitor<'a> = &'a mut dyn FnMut(&PlanEntry, &[u8], &[u8]);
+
 /// A repository that moved to another commit or branch. Its data is never written; the user can run the command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RepositoryMove {

@@ -1,7 +1,7 @@
 //! The checkpoints of one directory.
 
 use std::collections::HashSet;
-use std::io;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -11,10 +11,10 @@ use sinew_base::{CancelToken, Error, ErrorCode, Result};
 use sinew_lock::FileLock;
 use sinew_pool::Pool;
 
-use crate::answer::{Changes, Checkpoint, CollectResult, Coverage, Plan, RestoreResult, Usage};
+use crate::answer::{Changes, Checkpoint, CollectResult, ContentVisitor, Coverage, Plan, RestoreResult, Usage};
 use crate::changes;
 use crate::contents::ContentReader;
-use crate::directory::Directory;
+use crate::directory::{Directory, as_name};
 use crate::gc;
 use crate::git_clean::clean_files;
 use crate::git_objects::GitObjects;
@@ -24,7 +24,7 @@ use crate::options::{CheckpointKind, GitUser, Limits, OpenOptions, RestoreOption
 use crate::pack::PackWriter;
 use crate::plan::{self, Planner, Span, Steps};
 use crate::restore::Restorer;
-use crate::row::{Content, Gap, Row, compare_paths};
+use crate::row::{Content, Gap, Kind, Row, compare_paths};
 use crate::scan::{ScanOptions, Scope, scan};
 use crate::stage::RestoreStage;
 use crate::state::State;
@@ -518,10 +518,9 @@ impl Checkpoints {
                     || self.store.as_ref().is_ok_and(|store| store.moved_path(row).exists())
             }
         };
-        let paths = options.paths.as_deref();
         let is_moved = |path: &[u8]| self.store.as_ref().is_ok_and(|store| store.repository_path(id, path).exists());
         let (has_content, is_moved) = (&has_content, &is_moved);
-        let planner = Planner { spans, now, paths, force: &options.force, has_content, is_moved };
+        let planner = Planner { spans, now, options, has_content, is_moved };
         if spans.is_empty() {
             return (Steps::new(), Plan::default());
         }
@@ -536,13 +535,73 @@ impl Checkpoints {
     /// Returns `NotFound` or `InvalidData` if a checkpoint is no longer in the store, and an error if the call is
     /// cancelled.
     pub fn plan(&self, id: &str, options: &RestoreOptions, cancel: &CancelToken) -> Result<Plan> {
+        self.plan_with_contents(id, options, 0, cancel, &mut |_, _, _| ())
+    }
+
+    /// Does the same as [`Checkpoints::plan`], and passes the earlier and the current content of each changed file to
+    /// `see`; a missing file is empty. `most` limits the bytes of all contents together: the files after that are not
+    /// passed, and neither are those whose content is not available.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Checkpoints::plan`].
+    pub fn plan_with_contents(
+        &self,
+        id: &str,
+        options: &RestoreOptions,
+        most: u64,
+        cancel: &CancelToken,
+        see: ContentVisitor<'_>,
+    ) -> Result<Plan> {
         let _lock = self.lock(cancel)?;
         let latest = self.latest();
         let empty = State::default();
         let before = latest.as_ref().map_or(&empty, |latest| &*latest.state);
         let now = Arc::new(self.read_tree(before, Scope::All, None, cancel)?.0);
         let spans = self.spans(id, options, &now)?;
-        Ok(self.steps(id, &spans, &now, options).1)
+        let (steps, plan) = self.steps(id, &spans, &now, options);
+        let mut left = most;
+        for (step, entry) in steps.values().zip(&plan.entries) {
+            let size = |row: &Option<Row>| row.as_ref().map_or(0, |row| row.size);
+            let both = size(&step.then).saturating_add(size(&step.now));
+            if both > left {
+                continue;
+            }
+            cancel.check()?;
+            if let (Some(then), Some(now)) = (self.content(step.then.as_ref()), self.current(step.now.as_ref())) {
+                left -= both;
+                see(entry, &then, &now);
+            }
+        }
+        Ok(plan)
+    }
+
+    /// Returns the content of a recorded file, empty if it was missing; `None` if it is not available or not a file.
+    fn content(&self, row: Option<&Row>) -> Option<Vec<u8>> {
+        let Some(row) = row else { return Some(Vec::new()) };
+        match (row.kind, &row.content) {
+            (Kind::File, Content::Stored(hash, id)) => {
+                let stored = self.store.as_ref().ok().and_then(|store| store.contents.read(hash).ok());
+                stored.or_else(|| self.git.read(id))
+            }
+            (Kind::File, Content::Git(id)) => self.git.read(id),
+            _ => None,
+        }
+    }
+
+    /// Returns the content of a file in the directory, empty if it is missing; `None` if it cannot be read or is not a
+    /// file.
+    fn current(&self, row: Option<&Row>) -> Option<Vec<u8>> {
+        let Some(row) = row else { return Some(Vec::new()) };
+        if row.kind != Kind::File {
+            return None;
+        }
+        let parent = crate::row::parent_of(&row.path);
+        let name = &row.path[if parent.is_empty() { 0 } else { parent.len() + 1 }..];
+        let file = self.directory.open_below(parent).and_then(|folder| folder.open_file(as_name(name))).ok()?;
+        let mut bytes = Vec::new();
+        // A file that grows meanwhile is cut off.
+        file.take(row.size).read_to_end(&mut bytes).ok()?;
+        Some(bytes)
     }
 
     /// Undoes the changes since a checkpoint: all of them, or those inside the spans. For the `redo` of an earlier

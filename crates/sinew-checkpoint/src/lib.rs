@@ -74,8 +74,8 @@ mod unsupported;
 mod tests;
 
 pub use answer::{
-    Action, Change, ChangeKind, Changes, Checkpoint, CollectResult, Coverage, EntryKind, Plan, PlanEntry,
-    RepositoryMove, RestoreResult, Usage,
+    Action, Change, ChangeKind, Changes, Checkpoint, CollectResult, ContentVisitor, Coverage, EntryKind, Plan,
+    PlanEntry, RepositoryMove, RestoreResult, Usage,
 };
 #[cfg(unix)]
 pub use checkpoints::Checkpoints;

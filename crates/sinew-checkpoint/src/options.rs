@@ -124,6 +124,8 @@ pub enum Force {
     All,
     /// These paths and everything below them.
     Paths(Vec<Vec<u8>>),
+    /// These entries of a plan, without the entries below them.
+    Entries(Vec<Vec<u8>>),
 }
 
 /// The options of [`crate::Checkpoints::plan`] and [`crate::Checkpoints::restore`].
@@ -134,6 +136,18 @@ pub struct RestoreOptions {
     pub spans: Option<Vec<(String, String)>>,
     /// Paths below the root, to which the restore is limited. Default: all.
     pub paths: Option<Vec<Vec<u8>>>,
+    /// The entries of a plan to which the restore is limited, without the entries below them. Default: all.
+    pub entries: Option<Vec<Vec<u8>>>,
     /// The kept paths that are restored nevertheless. Default: none.
     pub force: Force,
+    /// Files that the caller keeps, with the reasons.
+    pub keep: Vec<(Vec<u8>, String)>,
+}
+
+impl RestoreOptions {
+    /// Returns true if the restore is limited to some paths or entries.
+    #[must_use]
+    pub fn is_restricted(&self) -> bool {
+        self.paths.is_some() || self.entries.is_some()
+    }
 }

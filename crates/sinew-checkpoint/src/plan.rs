@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::answer::{Action, ChangeKind, EntryKind, Plan, PlanEntry, RepositoryMove};
 use crate::changes::{change_of, entry_kind, is_regrouped};
-use crate::options::Force;
+use crate::options::{Force, RestoreOptions};
 use crate::repository::{self, Position};
 use crate::row::{Content, Gap, Kind, Row, compare_paths, is_within, parent_of};
 use crate::scan::shown;
@@ -76,8 +76,7 @@ pub(crate) struct Planner<'a> {
     /// The spans in chronological order, at least one.
     pub(crate) spans: &'a [Span],
     pub(crate) now: &'a State,
-    pub(crate) paths: Option<&'a [Vec<u8>]>,
-    pub(crate) force: &'a Force,
+    pub(crate) options: &'a RestoreOptions,
     /// Returns whether the content of a file is available.
     pub(crate) has_content: &'a dyn Fn(&Row) -> bool,
     /// Returns whether the undone restore moved the folder at a path into the store.
@@ -107,6 +106,17 @@ fn key(path: &[u8]) -> PathKey {
     PathKey(path.into())
 }
 
+/// Returns true if a path is `folder`, as callers name it, or below it.
+fn is_below(path: &[u8], folder: &[u8]) -> bool {
+    folder == b"." || is_within(path, folder)
+}
+
+/// Returns true if `entries` contains a path, as callers name it.
+fn is_entry(path: &[u8], entries: &[Vec<u8>]) -> bool {
+    let path = crate::changes::public_path(path);
+    entries.contains(&path)
+}
+
 fn is_same(one: Option<&Row>, two: Option<&Row>) -> bool {
     match (one, two) {
         (None, None) => true,
@@ -132,15 +142,18 @@ impl Planner<'_> {
     }
 
     pub(crate) fn is_forced(&self, path: &[u8]) -> bool {
-        match self.force {
+        match &self.options.force {
             Force::None => false,
             Force::All => true,
-            Force::Paths(paths) => paths.iter().any(|folder| is_within(path, folder)),
+            Force::Paths(paths) => paths.iter().any(|folder| is_below(path, folder)),
+            Force::Entries(entries) => is_entry(path, entries),
         }
     }
 
     pub(crate) fn is_wanted(&self, path: &[u8]) -> bool {
-        self.paths.is_none_or(|paths| paths.iter().any(|folder| is_within(path, folder)))
+        let RestoreOptions { paths, entries, .. } = self.options;
+        paths.as_ref().is_none_or(|paths| paths.iter().any(|folder| is_below(path, folder)))
+            && entries.as_ref().is_none_or(|entries| is_entry(path, entries))
     }
 
     /// Returns the paths that differ between the start and end of a span.
@@ -198,6 +211,7 @@ impl Planner<'_> {
     fn step(&self, path: &[u8]) -> Option<Step> {
         let now = self.now.find(path);
         let (then, reason) = self.fold(path);
+        let reason = reason.or_else(|| self.kept_by_caller(path));
         let state = &*self.spans[0].start;
         let link_to = then.and_then(|row| self.anchor(row));
         let is_linked = match (&link_to, now) {
@@ -234,6 +248,11 @@ impl Planner<'_> {
             whole: None,
             note,
         })
+    }
+
+    fn kept_by_caller(&self, path: &[u8]) -> Option<String> {
+        let kept = self.options.keep.iter().find(|(kept, _)| kept == path);
+        kept.map(|(_, reason)| reason.clone())
     }
 
     /// Returns the path to which the other hard links are created: one that is unchanged, otherwise the first.

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use sinew_base::{CancelToken, Error, ErrorCode, Result};
 
-use crate::answer::{Changes, Checkpoint, CollectResult, Plan, RestoreResult, Usage};
+use crate::answer::{Changes, Checkpoint, CollectResult, ContentVisitor, Plan, RestoreResult, Usage};
 use crate::options::{OpenOptions, RestoreOptions, TakeOptions};
 
 /// The checkpoints of a directory, which this system does not support.
@@ -95,6 +95,21 @@ impl Checkpoints {
     /// # Errors
     /// Never returns an error, because it is unreachable.
     pub fn plan(&self, _id: &str, _options: &RestoreOptions, _cancel: &CancelToken) -> Result<Plan> {
+        match self.never {}
+    }
+
+    /// Unreachable, because [`Checkpoints::open`] fails.
+    ///
+    /// # Errors
+    /// Never returns an error, because it is unreachable.
+    pub fn plan_with_contents(
+        &self,
+        _id: &str,
+        _options: &RestoreOptions,
+        _most: u64,
+        _cancel: &CancelToken,
+        _see: ContentVisitor<'_>,
+    ) -> Result<Plan> {
         match self.never {}
     }
 

@@ -391,6 +391,15 @@ pub fn path_below(root: &Path, path: &Path) -> Option<Vec<u8>> {
     (!below.as_os_str().is_empty()).then(|| below.as_os_str().as_encoded_bytes().to_vec())
 }
 
+/// Returns the path that the bytes of the system name.
+#[must_use]
+pub fn path_of(bytes: &[u8]) -> PathBuf {
+    #[cfg(unix)]
+    return PathBuf::from(<std::ffi::OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(bytes));
+    #[cfg(not(unix))]
+    return String::from_utf8_lossy(bytes).into_owned().into();
+}
+
 /// Returns the directory of a path below the root; empty for the root.
 pub(super) fn parent_of(path: &[u8]) -> Vec<u8> {
     path.iter().rposition(|byte| *byte == b'/').map(|at| path[..at].to_vec()).unwrap_or_default()

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use sinew::checkpoint::{Action, Plan, PlanEntry};
 
-use super::restore::{UndoPlan, UndoResult};
+use super::restore::{LineCounts, UndoPlan, UndoResult};
 use super::store::WATCH_LIMIT;
 use super::turns::Turn;
 
@@ -13,27 +13,28 @@ use super::turns::Turn;
 #[must_use]
 pub fn plan_text(plan: &UndoPlan) -> String {
     let mut text = String::new();
-    if let Some(nothing) = nothing(&plan.turns, &plan.plan) {
+    if let Some(nothing) = nothing(&plan.turns, &plan.plan, plan.is_restricted()) {
         return nothing;
     }
     let (count, all) = (plan.plan.count(), plan.plan.entries.len());
     let verb = if plan.turns.is_empty() { "redone" } else { "undone" };
     let of = if count == all { String::new() } else { format!(" of {all}") };
     let _ = writeln!(text, "{count}{of} {} can be {verb}{}", changes(all), titles(&plan.turns));
-    text + &list(&plan.plan, &plan.turns, false)
+    text + &list(&plan.plan, &plan.turns, &|entry| plan.entry_text(entry))
 }
 
 /// Describes what an undo or a redo did.
 #[must_use]
 pub fn result_text(result: &UndoResult) -> String {
-    if let Some(nothing) = nothing(&result.turns, &result.restored.plan) {
+    if let Some(nothing) = nothing(&result.turns, &result.restored.plan, result.is_restricted) {
         return nothing;
     }
     let (done, all) = (result.restored.done, result.restored.plan.entries.len());
     let verb = if result.turns.is_empty() { "redone" } else { "undone" };
     let of = if done == all { String::new() } else { format!(" of {all}") };
     let mut text = format!("{done}{of} {} {verb}{}\n", changes(all), titles(&result.turns));
-    text += &list(&result.restored.plan, &result.turns, true);
+    let entry_text = |entry: &PlanEntry| entry_text(entry, result.turns.len(), true, None);
+    text += &list(&result.restored.plan, &result.turns, &entry_text);
     if result.restored.redo.is_some() && !result.turns.is_empty() {
         text += "/redo makes the changes again.\n";
     }
@@ -43,12 +44,13 @@ pub fn result_text(result: &UndoResult) -> String {
     text
 }
 
-fn nothing(turns: &[Turn], plan: &Plan) -> Option<String> {
+fn nothing(turns: &[Turn], plan: &Plan, is_restricted: bool) -> Option<String> {
     if !plan.entries.is_empty() || !plan.repositories.is_empty() {
         return None;
     }
     let text = match turns {
         [] => "Nothing is left to redo.\n".into(),
+        _ if is_restricted => "Nothing is left to undo at these paths.\n".into(),
         [turn] if turn.spans.is_empty() && turn.gaps.is_empty() => {
             format!("The turn {:?} changed no files. The next /undo undoes the turn before it.\n", turn.title)
         }
@@ -71,10 +73,10 @@ fn titles(turns: &[Turn]) -> String {
     }
 }
 
-fn list(plan: &Plan, turns: &[Turn], is_done: bool) -> String {
+fn list(plan: &Plan, turns: &[Turn], entry_text: &dyn Fn(&PlanEntry) -> String) -> String {
     let mut text = String::new();
     for entry in &plan.entries {
-        let _ = writeln!(text, "  {}", entry_text(entry, turns.len(), is_done));
+        let _ = writeln!(text, "  {}", entry_text(entry));
     }
     for moved in &plan.repositories {
         let name = String::from_utf8_lossy(&moved.path);
@@ -99,10 +101,17 @@ fn gaps(turns: &[Turn]) -> String {
     gaps.into_iter().map(line).collect()
 }
 
+impl UndoPlan {
+    /// Returns the line of a file: action, path, who changed it or why it is kept, and how many lines were changed.
+    #[must_use]
+    pub fn entry_text(&self, entry: &PlanEntry) -> String {
+        entry_text(entry, self.turns.len(), false, self.lines.get(&entry.path).copied())
+    }
+}
+
 /// Returns the line of a file: action, path, and who changed it or why it is kept. `turns` is the number of turns that
 /// are undone; 0 for a redo.
-#[must_use]
-pub fn entry_text(entry: &PlanEntry, turns: usize, is_done: bool) -> String {
+fn entry_text(entry: &PlanEntry, turns: usize, is_done: bool, lines: Option<LineCounts>) -> String {
     let who = match turns {
         0 => "the undo",
         1 => "this turn",
@@ -120,8 +129,16 @@ pub fn entry_text(entry: &PlanEntry, turns: usize, is_done: bool) -> String {
     };
     let reason = match entry.action.reason() {
         Some(reason) => format!(" ({reason})"),
-        None => format!(" ({} by {who})", entry.change.as_str()),
+        None => format!(" ({} by {who}{})", entry.change.as_str(), lines.map(counts).unwrap_or_default()),
     };
     let note = entry.note.as_ref().map(|note| format!(" [{note}]")).unwrap_or_default();
     format!("{verb:<8} {path}{reason}{note}")
+}
+
+fn counts(LineCounts { added, removed }: LineCounts) -> String {
+    match (added, removed) {
+        (added, 0) => format!(", +{added}"),
+        (0, removed) => format!(", -{removed}"),
+        (added, removed) => format!(", +{added} -{removed}"),
+    }
 }

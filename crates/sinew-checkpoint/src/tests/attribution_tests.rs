@@ -3,7 +3,7 @@
 use sinew_base::CancelToken;
 
 use super::{Project, kept, restore, span, take};
-use crate::{Action, ChangeKind, Force, RestoreOptions, TakeOptions};
+use crate::{Action, ChangeKind, Force, PlanEntry, RestoreOptions, TakeOptions};
 
 /// Checks the work of an agent, a later change by others, the files that the undo keeps, and a shell line that must
 /// succeed afterwards.
@@ -216,4 +216,51 @@ fn leaves_out_ignored_files_first() {
     let restored = restore(&checkpoints, &taken.id, &Default::default());
     let reasons = [("a-build/1".to_string(), "its old content was beyond the limit of one checkpoint".to_string())];
     assert_eq!((restored.done, kept(&restored.plan)), (3, reasons.to_vec()));
+}
+
+#[test]
+fn selected_and_forced_entries_do_not_include_those_below_them() {
+    let project = Project::new();
+    project.run("mkdir d; echo 1 > d/a; chmod 700 d; chmod 755 .");
+    let checkpoints = project.open();
+    let start = take(&checkpoints);
+    project.run("chmod 755 d; echo 2 > d/a; mkdir made; echo 1 > made/x; chmod 750 .");
+    let end = take(&checkpoints);
+    let plan = |entries: &[&str]| {
+        let entries = Some(entries.iter().map(|entry| entry.as_bytes().to_vec()).collect());
+        let options = RestoreOptions { entries, ..span(&start, &end) };
+        checkpoints.plan(&start, &options, &CancelToken::never()).unwrap()
+    };
+    for (entries, expect) in [
+        (&["d"][..], &["restore d"][..]),
+        (&["."], &["restore ."]),
+        (&["d/a", "made/x"], &["restore d/a", "delete made/x"]),
+        (&["made"], &["keep made"]),
+        (&["made", "made/x"], &["delete made", "delete made/x"]),
+    ] {
+        let shown = |entry: &PlanEntry| format!("{} {}", entry.action.as_str(), String::from_utf8_lossy(&entry.path));
+        assert_eq!(plan(entries).entries.iter().map(shown).collect::<Vec<_>>(), expect, "{entries:?}");
+    }
+    project.run("chmod 711 d; echo 3 > d/a");
+    let force = Force::Entries(vec![b"d".to_vec()]);
+    let options = RestoreOptions { force, ..span(&start, &end) };
+    let forced = checkpoints.plan(&start, &options, &CancelToken::never()).unwrap();
+    assert_eq!(kept(&forced), [("d/a".to_string(), "changed since".to_string())]);
+}
+
+#[test]
+fn files_that_the_caller_keeps_stay_unless_forced() {
+    let project = Project::new();
+    project.run("echo 1 > a; echo 1 > b");
+    let checkpoints = project.open();
+    let start = take(&checkpoints);
+    project.run("echo 2 > a; echo 2 > b");
+    let end = take(&checkpoints);
+    let keep = vec![(b"a".to_vec(), "unsaved in the editor".to_string())];
+    let options = RestoreOptions { keep, ..span(&start, &end) };
+    let restored = restore(&checkpoints, &start, &options);
+    assert_eq!(kept(&restored.plan), [("a".to_string(), "unsaved in the editor".to_string())]);
+    project.run("[ $(cat a) = 2 ]; [ $(cat b) = 1 ]");
+    restore(&checkpoints, &start, &RestoreOptions { force: Force::All, ..options });
+    project.run("[ $(cat a) = 1 ]");
 }

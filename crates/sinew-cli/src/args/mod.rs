@@ -80,6 +80,8 @@ pub(crate) struct SessionArgs {
     pub(crate) usage: bool,
     /// `--force` of `sinew undo`.
     pub(crate) force: bool,
+    /// The paths after `--` of `sinew undo`.
+    pub(crate) undo_paths: Vec<String>,
 }
 
 /// The session to open first.

@@ -31,6 +31,10 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Arg
             args.mcp.command = Some(rest.collect());
             break;
         }
+        if word == "--" && !args.output.print && args.words.first().is_some_and(|word| word == "undo") {
+            args.session.undo_paths = rest.collect();
+            break;
+        }
         if word == "--" {
             args.words.extend(rest);
             break;

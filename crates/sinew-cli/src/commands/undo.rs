@@ -3,33 +3,35 @@
 use std::io::{BufRead, IsTerminal};
 use std::sync::Arc;
 
-use sinew_agent::undo::{CheckpointStore, UndoPlan, UndoRequest, carry_out, history, plan_redo, plan_text, plan_undo};
+use sinew_agent::undo::{CheckpointStore, UndoPlan, carry_out, history, plan_redo, plan_text, plan_undo};
 use sinew_agent::undo::{UndoResult, result_text};
 use sinew_session::Session;
 use sinew_session::clock::{Clock, SystemClock};
 
 use crate::app::checkpoints;
 use crate::args::SessionChoice;
+use crate::control::undo::UndoArguments;
 use crate::failure::Failure;
 use crate::output::{print, warn};
 use crate::secrets;
 use crate::sessions::SessionStore;
 use crate::startup::Startup;
 use sinew::base::{CancelToken, Error};
-use sinew::checkpoint::Force;
 
 pub(super) const HELP: &str = "\
 sinew undo: undo the file changes of the last turn of a session
 
 Usage:
-  sinew undo [SESSION]         show what would change, and undo it
-  sinew undo redo [SESSION]    redo the changes of the last undo
-  sinew undo gc                remove old checkpoints until all limits are met
+  sinew undo [SESSION] [-- PATH...]         show what would change, and undo it
+  sinew undo redo [SESSION] [-- PATH...]    redo the changes of the last undo
+  sinew undo gc                             remove old checkpoints until all limits are met
 
 Options:
-  --dry-run                    only show what would change
-  --force                      overwrite files that changed after the turn
-  --usage                      print the size of the checkpoints
+  --dry-run                                 only show what would change
+  --force                                   overwrite files that changed after the turn
+  --usage                                   print the size of the checkpoints
+
+PATH restricts the undo to a file, or to a folder with everything in it.
 
 SESSION is the first or last characters of an id; the default is the last session of this terminal or directory. At a
 terminal the command asks before it changes anything. In a session, use /undo and /redo, which also accept a number of
@@ -73,8 +75,9 @@ fn restore(
     let mut warnings = warnings.to_vec();
     let mut session = open(startup, session, &mut warnings)?;
     warn(&warnings);
-    let force = if startup.args.session.force { Force::All } else { Force::None };
-    let request = UndoRequest { force, ..UndoRequest::default() };
+    let paths = startup.args.session.undo_paths.iter().map(Into::into).collect();
+    let arguments = UndoArguments { paths, force: startup.args.session.force, ..UndoArguments::default() };
+    let request = arguments.request(store.root()).map_err(|error| Failure::usage(error.message))?;
     let history = history(&session).map_err(failed)?;
     let plan = match is_redo {
         true => plan_redo(store, history, &request),

@@ -27,6 +27,7 @@ pub(crate) mod command_help;
 pub(crate) mod commands;
 mod error;
 mod figures;
+mod file_groups;
 pub(crate) mod mcp;
 pub(crate) mod mode;
 pub(crate) mod model;

@@ -4,14 +4,16 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use sinew_agent::agent::BranchSummaryChoice;
-use sinew_agent::undo::{UndoPlan, UndoRequest, UndoResult, entry_text, plan_text, result_text};
+use sinew_agent::resource::arguments;
+use sinew_agent::undo::{UndoPlan, UndoRequest, UndoResult, path_below, path_of, plan_text, result_text};
 use sinew_tools::{Ask, Choice, Question};
 
+use super::file_groups::{groups, label};
 use super::{Control, ControlError};
 use crate::app::OpenSession;
 use sinew::checkpoint::{Force, PlanEntry};
 
-/// The maximum number of files that a question lists for selection.
+/// The maximum number of files or groups of files that a question lists for selection.
 const MOST_CHOICES: usize = 50;
 
 /// The maximum number of lines of a plan in a question.
@@ -28,7 +30,7 @@ pub(crate) struct UndoArguments {
     /// Counted from 1; 0 means 1.
     pub(crate) turns: usize,
     /// The paths as the user wrote them, relative to the working directory.
-    pub(crate) paths: Vec<String>,
+    pub(crate) paths: Vec<PathBuf>,
     /// Overwrites files that were changed after the turn.
     pub(crate) force: bool,
     /// Writes nothing.
@@ -47,14 +49,22 @@ pub(crate) enum Direction {
 }
 
 impl UndoArguments {
-    /// Parses `[N] [PATH…] [--dry-run] [--yes] [--force] [--with-conversation]`.
+    /// Parses `[N] [PATH…] [--dry-run] [--yes] [--force] [--with-conversation] [-- PATH…]`. Quotes preserve blanks in a
+    /// path.
     ///
     /// # Errors
-    /// Returns an error if an option is unknown.
+    /// Returns an error if an option is unknown or a quote is not closed.
     pub(crate) fn parse(text: &str) -> Result<UndoArguments, ControlError> {
         let mut read = UndoArguments::default();
-        for (at, word) in text.split_whitespace().enumerate() {
-            match word {
+        if !is_closed(text) {
+            let text = "/undo: a quote is not closed; put a path that contains a quote into quotes of the other kind";
+            return Err(text.into());
+        }
+        let mut only_paths = false;
+        for (at, word) in arguments(text).into_iter().enumerate() {
+            match &*word {
+                _ if only_paths => read.paths.push(word.into()),
+                "--" => only_paths = true,
                 "--dry-run" => read.dry_run = true,
                 "--yes" => read.yes = true,
                 "--force" => read.force = true,
@@ -63,9 +73,9 @@ impl UndoArguments {
                     let known = "--dry-run, --yes, --force or --with-conversation";
                     return Err(format!("/undo: unknown option {option}; use {known}").into());
                 }
-                word => match word.parse() {
+                number => match number.parse() {
                     Ok(turns) if at == 0 => read.turns = turns,
-                    _ => read.paths.push(word.to_string()),
+                    _ => read.paths.push(word.into()),
                 },
             }
         }
@@ -77,17 +87,34 @@ impl UndoArguments {
     /// # Errors
     /// Returns an error if a path is outside of the working directory.
     pub(crate) fn request(&self, cwd: &std::path::Path) -> Result<UndoRequest, ControlError> {
-        let below = |path: &String| {
-            let outside = || format!("{path}: undo covers only files below {}", cwd.display());
-            sinew_agent::undo::path_below(cwd, std::path::Path::new(path)).ok_or_else(outside)
+        let below = |path: &PathBuf| {
+            let outside = || format!("{}: undo covers only files below {}", path.display(), cwd.display());
+            path_below(cwd, path).ok_or_else(outside)
         };
-        let paths: Vec<Vec<u8>> = self.paths.iter().map(below).collect::<Result<_, _>>()?;
+        // The working directory itself stands for everything in it.
+        let is_all = self.paths.iter().any(|path| cwd.join(path).components().eq(cwd.components()));
+        let paths = if is_all { &[][..] } else { &self.paths[..] };
+        let paths: Vec<Vec<u8>> = paths.iter().map(below).collect::<Result<_, _>>()?;
         Ok(UndoRequest {
             turns: self.turns.max(1),
             paths: (!paths.is_empty()).then_some(paths),
             force: if self.force { Force::All } else { Force::None },
+            keep: Vec::new(),
         })
     }
+}
+
+/// Returns true if every quote of a text is closed.
+fn is_closed(text: &str) -> bool {
+    let mut quote = None;
+    for c in text.chars() {
+        match quote {
+            Some(end) if c == end => quote = None,
+            None if matches!(c, '"' | '\'') => quote = Some(c),
+            _ => {}
+        }
+    }
+    quote.is_none()
 }
 
 impl Control {
@@ -101,12 +128,33 @@ impl Control {
         direction: Direction,
         arguments: &UndoArguments,
     ) -> Result<UndoPlan, ControlError> {
-        let request = arguments.request(&self.app.startup.paths.cwd)?;
+        let mut request = arguments.request(&self.app.startup.paths.cwd)?;
+        let plan = self.plan_request(direction, request.clone()).await?;
+        request.keep = self.unsaved(&plan).await;
+        match request.keep.is_empty() {
+            true => Ok(plan),
+            false => self.plan_request(direction, request).await,
+        }
+    }
+
+    async fn plan_request(&self, direction: Direction, request: UndoRequest) -> Result<UndoPlan, ControlError> {
         let open = self.session();
         Ok(match direction {
             Direction::Undo => open.agent.plan_undo(request).await?,
             Direction::Redo => open.agent.plan_redo(request).await?,
         })
+    }
+
+    /// Returns the files that a plan changes and the editor holds with text that is not saved, with the reason to keep
+    /// them.
+    async fn unsaved(&self, plan: &UndoPlan) -> Vec<(Vec<u8>, String)> {
+        let cwd = &self.app.startup.paths.cwd;
+        let changed = plan.plan.entries.iter().filter(|entry| entry.action.reason().is_none());
+        let paths = changed.map(|entry| cwd.join(path_of(&entry.path))).collect();
+        let open = self.session();
+        let unsaved = tokio::task::spawn_blocking(move || open.host.unsaved(paths)).await.unwrap_or_default();
+        let kept = unsaved.iter().filter_map(|path| path_below(cwd, path));
+        kept.map(|path| (path, "unsaved in the editor".to_string())).collect()
     }
 
     /// Undoes or redoes turns and returns the text to show. If a person can be asked, they confirm the plan first.
@@ -143,12 +191,18 @@ impl Control {
     /// Returns an error if a run is active, a checkpoint is missing, or the store cannot be written.
     pub(crate) async fn carry_out_undo(
         &self,
-        plan: UndoPlan,
+        mut plan: UndoPlan,
         with_conversation: bool,
     ) -> Result<(UndoResult, String), ControlError> {
         let open = self.session();
+        // The user may have edited a file since the plan was made.
+        plan.keep(self.unsaved(&plan).await);
         let result = open.agent.carry_out_undo(plan).await?;
-        open.host.forget(&self.touched(&result));
+        let touched = self.touched(&result);
+        open.host.forget(&touched);
+        let host = Arc::clone(&open.host);
+        // The editor may be gone.
+        let _ = tokio::task::spawn_blocking(move || host.restored(&touched)).await;
         let remark = match with_conversation {
             true => self.leave_turns(&open, &result).await?,
             false => String::new(),
@@ -161,7 +215,7 @@ impl Control {
     fn touched(&self, result: &UndoResult) -> Vec<PathBuf> {
         let cwd = &self.app.startup.paths.cwd;
         let done = result.restored.plan.entries.iter().filter(|entry| entry.action.reason().is_none());
-        done.map(|entry| cwd.join(String::from_utf8_lossy(&entry.path).as_ref())).collect()
+        done.map(|entry| cwd.join(path_of(&entry.path))).collect()
     }
 
     /// Moves the current entry of the session to before the turns, if all of their changes were undone.
@@ -187,7 +241,7 @@ async fn confirm(ask: &dyn Ask, plan: &mut UndoPlan, text: &str) -> bool {
     if count > 0 {
         options.push(option(ALL));
     }
-    if (2..=MOST_CHOICES).contains(&count) {
+    if count >= 2 {
         options.push(option(SELECT));
     }
     if plan.plan.entries.iter().any(is_kept) {
@@ -225,11 +279,13 @@ fn shortened(text: &str) -> String {
 /// Asks which files to restore. Returns false if the user selects none.
 async fn select(ask: &dyn Ask, plan: &mut UndoPlan) -> bool {
     let entries: Vec<&PlanEntry> = plan.plan.entries.iter().filter(|entry| entry.action.reason().is_none()).collect();
-    let labels: Vec<String> = entries.iter().map(|entry| entry_text(entry, plan.turns.len(), false)).collect();
+    let groups = groups(&entries, MOST_CHOICES);
+    let labels: Vec<String> = groups.iter().map(|group| label(plan, &entries, group)).collect();
     let options = labels.iter().map(|label| Choice { label: label.clone(), description: None }).collect();
     let question = Question { id: None, question: "Which files?".into(), options, multi: true, recommended: None };
     let Some(answer) = ask.answer(&question).await else { return false };
-    let chosen: Vec<Vec<u8>> = chosen(&answer, &labels).into_iter().map(|at| entries[at].path.clone()).collect();
+    let chosen = chosen(&answer, &labels).into_iter().flat_map(|at| &entries[groups[at].clone()]);
+    let chosen: Vec<Vec<u8>> = chosen.map(|entry| entry.path.clone()).collect();
     let is_any = !chosen.is_empty();
     plan.select(chosen);
     is_any
@@ -271,6 +327,13 @@ mod tests {
         check("", none());
         check("2", UndoArguments { turns: 2, ..none() });
         check("2 src --force", UndoArguments { turns: 2, paths: vec!["src".into()], force: true, ..none() });
+        let paths = |paths: &[&str]| UndoArguments { paths: paths.iter().map(PathBuf::from).collect(), ..none() };
+        check("'my file' \"it's\" a\" b\"", paths(&["my file", "it's", "a b"]));
+        check("-- 2 --force '-- x'", paths(&["2", "--force", "-- x"]));
+        check("3 -- --", UndoArguments { turns: 3, ..paths(&["--"]) });
+        for text in ["it's", "\"a", "a 'b c", "'a' \"b"] {
+            assert!(UndoArguments::parse(text).unwrap_err().message.contains("a quote is not closed"), "{text}");
+        }
         check("--dry-run 2", UndoArguments { dry_run: true, paths: vec!["2".into()], ..none() });
         check("--yes --with-conversation", UndoArguments { yes: true, with_conversation: true, ..none() });
         assert!(UndoArguments::parse("--hard").unwrap_err().message.contains("unknown option --hard"));

@@ -264,6 +264,35 @@ fn tools_read_and_edit_unsaved_buffers() {
 }
 
 #[test]
+fn undo_keeps_unsaved_buffers_and_tells_the_editor_about_other_files() {
+    let stage =
+        Stage::scripted(&[call("", "bash", json!({"command": "echo 2 > a; echo 2 > b; echo 2 > c"})), text("Done.")]);
+    stage.write("home/agent/settings.json", &json!({"checkpoint": {"wait": 60_000}}).to_string());
+    for name in ["a", "b"] {
+        stage.write(&format!("project/{name}"), "1\n");
+    }
+    let mut editor = Editor::scripted(&stage, serde_json::from_str(FILES).unwrap());
+    let session = editor.open(&stage);
+    assert_eq!(editor.turn(&session, "go"), "end_turn");
+    let id = editor.prompt(&session, "/undo --yes");
+    let unsaved = |path: &str| path.ends_with("/a").then(|| "2\ntyped\n".to_string());
+    assert_eq!(lend(&mut editor, id, unsaved), []);
+    let read = |name: &str| std::fs::read_to_string(stage.path("project").join(name)).ok();
+    assert_eq!([read("a"), read("b"), read("c")], [Some("2\n".into()), Some("1\n".into()), None]);
+    let updates = editor.updates(&session);
+    let text: String = updates.iter().filter_map(|update| update["content"]["text"].as_str()).collect();
+    assert!(text.contains("2 of 3 changes undone") && text.contains("keep     a (unsaved in the editor)"), "{text}");
+    let told =
+        updates.iter().find(|update| update["sessionUpdate"] == "tool_call" && update["title"] == "Undo").unwrap();
+    let paths: Vec<&str> =
+        told["locations"].as_array().unwrap().iter().map(|location| location["path"].as_str().unwrap()).collect();
+    assert_eq!(paths, ["b", "c"].map(|name| stage.project().join(name).display().to_string()));
+    let id = editor.prompt(&session, "/undo --yes --force");
+    lend(&mut editor, id, unsaved);
+    assert_eq!(read("a"), Some("1\n".into()));
+}
+
+#[test]
 fn files_unknown_to_the_editor_are_read_from_disk() {
     let stage = Stage::scripted(&[
         call("", "read", json!({"path": "a.txt"})),

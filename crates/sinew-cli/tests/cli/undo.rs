@@ -179,7 +179,7 @@ fn a_turn_that_was_reverted_by_hand_does_not_hold_up_the_next_undo() {
 
 #[test]
 fn what_hooks_change_belongs_to_the_turn_whenever_they_run() {
-    const EVENTS: [&str; 13] = [
+    const EVENTS: [&str; 12] = [
         "session_start",
         "input",
         "before_agent_start",
@@ -189,7 +189,6 @@ fn what_hooks_change_belongs_to_the_turn_whenever_they_run() {
         "tool_call",
         "tool_result",
         "turn_end",
-        "after_provider_response",
         "agent_end",
         "agent_settled",
         "session_shutdown",
@@ -243,7 +242,7 @@ fn a_dry_run_changes_nothing_and_a_selection_only_its_files() {
     turn(&stage, &[bash("echo 1 > a; echo 2 > d/c; echo 3 > d/new")]);
     let after = tree(&stage.project());
     let said = command(&stage, "/undo --dry-run");
-    for line in ["restore  a (modified by this turn)", "delete   d/new (created by this turn)"] {
+    for line in ["restore  a (modified by this turn, +1 -1)", "delete   d/new (created by this turn, +1)"] {
         assert!(said.contains(line), "{said}");
     }
     assert_eq!(tree(&stage.project()), after);
@@ -252,6 +251,33 @@ fn a_dry_run_changes_nothing_and_a_selection_only_its_files() {
     assert!(!stage.path("project/d/new").exists());
     command(&stage, "/undo");
     assert_eq!(tree(&stage.project()), before);
+}
+
+#[test]
+fn paths_with_blanks_quotes_and_dashes_can_be_selected() {
+    for (name, typed) in [
+        ("my file", "/undo 'my file'"),
+        ("my file", "/undo 1 --yes -- \"my file\""),
+        ("it's", "/undo \"it's\""),
+        ("--force", "/undo -- --force"),
+        ("2", "/undo -- 2"),
+    ] {
+        let stage = stage();
+        let path = stage.project().join(name);
+        turn(&stage, &[("write", json!({"path": path, "content": "new"})), bash("echo 1 > a")]);
+        let undo_by_command = |text: &str| assert!(command(&stage, text).starts_with("1 change undone"), "{text}");
+        undo_by_command(typed);
+        assert_eq!((path.exists(), stage.path("project/a").exists()), (false, true), "{typed}");
+        assert_eq!(std::fs::read_to_string(stage.path("project/a")).unwrap(), "1\n", "{typed}");
+        command(&stage, "/redo");
+        let ran = stage.run(&["undo", "--", name]);
+        assert!(ran.stdout.starts_with("1 change undone"), "{ran:?}");
+        assert!(!path.exists() && std::fs::read_to_string(stage.path("project/a")).unwrap() == "1\n", "{typed}");
+        let said = command(&stage, "/undo nowhere");
+        assert_eq!(said.trim_end(), "Nothing is left to undo at these paths.", "{typed}");
+        assert!(command(&stage, "/undo .").starts_with("1 change undone"), "{typed}");
+        assert_eq!(tree(&stage.project()).len(), 4, "{typed}");
+    }
 }
 
 #[test]
@@ -357,6 +383,30 @@ fn the_undo_panel_shows_the_plan_and_accepts_a_selection() {
 }
 
 #[test]
+fn the_undo_panel_groups_many_files_by_folder() {
+    let (stage, _) = scripted();
+    let many = "mkdir -p e/f e/g; for i in $(seq 30); do echo $i > e/f/n$i; echo $i > e/g/n$i; done; echo 1 > a";
+    let lines = [call("", "bash", json!({"command": many})), text("Changed.")].map(|line| line.to_string());
+    stage.write("script.jsonl", &lines.join("\n"));
+    let script = script_of(&stage);
+    let mut terminal = Terminal::start(&stage, &["--script", &script], (100, 40));
+    terminal.until(|rows| has(rows, "ready"));
+    terminal.send("go\r");
+    terminal.until(|rows| has(rows, "Changed.") && has(rows, "ready"));
+    terminal.send("/undo\r");
+    terminal.until_shown("64 changes can be undone");
+    choose(&mut terminal, "2");
+    terminal.until_shown("Which files?");
+    terminal.until_shown("delete   e/f/ (31 entries, +30 -0)");
+    choose(&mut terminal, "3");
+    terminal.until_shown("3 ● delete   e/f/");
+    terminal.send("\r");
+    terminal.until(|rows| rows.iter().any(|row| row.contains("31 changes undone of the turn")));
+    assert!(!stage.path("project/e/f").exists() && stage.path("project/e/g/n30").exists());
+    left(terminal);
+}
+
+#[test]
 fn linear_mode_prints_the_undo_plan_and_asks() {
     let (stage, before) = scripted();
     let script = script_of(&stage);
@@ -412,6 +462,27 @@ fn rpc_clients_can_plan_undo_and_redo() {
     client.data("undo", json!({"withConversation": true}));
     assert_eq!(tree(&stage.project()), before);
     assert_eq!(client.data("get_messages", json!({}))["messages"], json!([]));
+    assert_eq!(client.end().code, Some(0));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn rpc_clients_can_name_paths_that_are_not_utf8() {
+    let (stage, before) = scripted();
+    let lines = [call("", "bash", json!({"command": "echo 1 > $'caf\\xe9'; echo 1 > a"})), text("Done.")];
+    stage.write("script.jsonl", &lines.map(|line| line.to_string()).join("\n"));
+    let mut command = stage.command(&["--mode", "rpc", "--script", &script_of(&stage)]);
+    command.stdin(std::process::Stdio::piped());
+    let mut client = Client::of(command);
+    client.prompt("go");
+    let entries = client.data("plan_undo", json!({}))["plan"]["entries"].clone();
+    assert_eq!((&entries[0]["path"], &entries[0]["bytes"]), (&json!("a"), &Value::Null));
+    assert_eq!((&entries[1]["path"], &entries[1]["bytes"]), (&json!("caf\u{fffd}"), &json!("Y2Fm6Q==")));
+    let done = client.data("undo", json!({"paths": [{"bytes": "Y2Fm6Q=="}]}));
+    assert_eq!((&done["done"], &done["plan"]["entries"][0]["bytes"]), (&json!(1), &json!("Y2Fm6Q==")));
+    assert!(client.fails("undo", json!({"paths": [{"bytes": "?"}]})).contains("is not base64"));
+    client.data("undo", json!({"paths": ["a"]}));
+    assert_eq!(tree(&stage.project()), before);
     assert_eq!(client.end().code, Some(0));
 }
 
