@@ -240,8 +240,10 @@ fn is_killed_and_recovers(seed: u64) -> bool {
         }
         "gc" => {
             for round in 0..4 {
-                fs::write(project.root().join("grown"), vec![round; 3_000 + random.below(3_000)]).unwrap();
-                fs::write(project.root().join(format!("random{round}")), seed.to_string().repeat(90)).unwrap();
+                // Random bytes cannot be compressed, so that the store exceeds its limit.
+                let bytes: Vec<u8> = (0..3_000).map(|_| u8::try_from(random.below(256)).unwrap()).collect();
+                fs::write(project.root().join("grown"), &bytes).unwrap();
+                fs::write(project.root().join(format!("random{round}")), &bytes[..900]).unwrap();
                 take(&checkpoints);
             }
             drop(checkpoints);

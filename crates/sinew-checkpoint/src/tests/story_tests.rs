@@ -174,6 +174,7 @@ impl Story<'_> {
             spans: Some(spans),
             paths: paths.map(|paths| paths.iter().map(|path| path.as_bytes().to_vec()).collect()),
             force,
+            ..RestoreOptions::default()
         };
         if let Some(redo) = self.restore(&first, &options, step) {
             self.redo.entry(session.to_string()).or_default().push((redo, undone));
