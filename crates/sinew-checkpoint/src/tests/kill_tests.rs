@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::{Project, Random, Tree, difference, repetitions, restore, span, take, tree};
+use super::{Project, Random, Tree, difference, restore, span, take, tree};
 use crate::Limits;
 
 /// Covers every way of restoring an entry, with few entries each.
@@ -155,6 +155,11 @@ fn a_killed_restore_never_loses_a_repository() {
             break;
         }
     }
+}
+
+/// Returns how often a test repeats: `few`, or `many` if `npm run test:more` runs it.
+pub(super) fn repetitions(few: usize, many: usize) -> usize {
+    if std::env::var_os("SINEW_TEST_MORE").is_some() { many } else { few }
 }
 
 /// The actions that are killed, each with the number of points from which one is chosen.

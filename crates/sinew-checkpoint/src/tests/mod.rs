@@ -147,11 +147,6 @@ pub(super) fn kept(plan: &Plan) -> Vec<(String, String)> {
     plan.entries.iter().filter_map(entry).collect()
 }
 
-/// Returns how often a test repeats: `few`, or `many` if `npm run test:more` runs it.
-pub(super) fn repetitions(few: usize, many: usize) -> usize {
-    if std::env::var_os("SINEW_TEST_MORE").is_some() { many } else { few }
-}
-
 /// Random numbers that a seed determines (SplitMix64).
 pub(super) struct Random(pub(super) u64);
 

@@ -112,7 +112,7 @@ fn writes_nothing_inside_the_data_of_a_repository() {
     project.run("echo c >> a; rm b; git stash -q; git checkout -qb other; echo c > c");
     let end = take(&checkpoints);
     let before = data();
-    for _ in 0..super::repetitions(20, 1_000) {
+    for _ in 0..super::kill_tests::repetitions(20, 1_000) {
         take(&checkpoints);
         let undone = restore(&checkpoints, &start, &span(&start, &end));
         restore(&checkpoints, &undone.redo.unwrap(), &Default::default());

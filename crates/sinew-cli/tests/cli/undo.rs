@@ -179,7 +179,7 @@ fn a_turn_that_was_reverted_by_hand_does_not_hold_up_the_next_undo() {
 
 #[test]
 fn what_hooks_change_belongs_to_the_turn_whenever_they_run() {
-    const EVENTS: [&str; 12] = [
+    const EVENTS: [&str; 11] = [
         "session_start",
         "input",
         "before_agent_start",
@@ -190,7 +190,6 @@ fn what_hooks_change_belongs_to_the_turn_whenever_they_run() {
         "tool_result",
         "turn_end",
         "agent_end",
-        "agent_settled",
         "session_shutdown",
     ];
     for event in EVENTS {
