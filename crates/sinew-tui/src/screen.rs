@@ -64,11 +64,11 @@ pub struct Caret {
 pub struct Chrome {
     /// Rows above the status, such as a plan or the queue.
     pub above: Vec<Row>,
-    /// A popup or panel above the status. While it is shown, no rows scroll out.
+    /// A popup or panel above the status.
     pub cover: Vec<Row>,
     /// True if the cover pushes the document up, so that its newest rows stay visible: first into free rows of the
-    /// terminal, then over the oldest rows of the window. By default, it covers the newest rows and the editor does not
-    /// move.
+    /// terminal, then out of the window. By default, it covers the newest rows, the editor does not move, and no rows
+    /// scroll out.
     pub pushes: bool,
     /// The status.
     pub status: Vec<Row>,

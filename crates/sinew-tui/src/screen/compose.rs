@@ -40,15 +40,20 @@ struct Segment<'a> {
 /// Composes the next frame. `floor` is the height of the current window and the minimum height of the next one.
 pub(super) fn compose(document: &Document, chrome: &Chrome, size: Size, floor: usize) -> Plan {
     let (settled, live) = split(document);
-    let parts = fit_chrome(chrome, size.rows);
-    let chrome_rows = parts.above.len() + parts.status.len() + parts.editor.len();
-    let room = size.rows - chrome_rows;
+    let mut parts = fit_chrome(chrome, size.rows);
     let cover = &chrome.cover[..chrome.cover.len().min(size.rows - parts.status.len() - parts.editor.len())];
+    // Rows that a pushing cover needs are taken from the conversation as those above the status are: its oldest rows
+    // scroll out. If they were hidden instead, a resize could move newer rows into the scrollback before them.
+    let pushed = if chrome.pushes { cover.len() } else { 0 };
+    let left = size.rows - parts.status.len() - parts.editor.len() - pushed;
+    parts.above = &parts.above[..parts.above.len().min(left)];
+    let chrome_rows = parts.above.len() + pushed + parts.status.len() + parts.editor.len();
+    let room = size.rows - chrome_rows;
     let total: usize = settled.iter().chain(&live).map(|segment| segment.rows.len()).sum();
     let ready: usize = settled.iter().map(|segment| segment.rows.len()).sum();
 
-    let covered = !cover.is_empty();
-    let wanted = if covered { 0 } else { total.saturating_sub(room).min(ready) };
+    let covers = cover.len() > pushed;
+    let wanted = if covers { 0 } else { total.saturating_sub(room).min(ready) };
     let (retire, more) = limit_burst(&settled, wanted);
 
     let mut rows = Vec::new();
@@ -77,30 +82,20 @@ pub(super) fn compose(document: &Document, chrome: &Chrome, size: Size, floor: u
     }
 
     let visible = rows.len() - retire;
-    // A pushing cover uses free rows first; any other cover leaves the editor where it is.
-    let pushed = if chrome.pushes { cover.len() } else { 0 };
-    let height = floor.min(size.rows).max((visible + chrome_rows + pushed).min(size.rows));
+    let height = floor.min(size.rows).max((visible + chrome_rows).min(size.rows));
     let height = height.max((cover.len() + parts.status.len() + parts.editor.len()).min(size.rows));
     let plain = |row: Row| WindowRow { row: Arc::new(row.cut(size.columns)), joined: false };
-    let filled = (retire + height - chrome_rows).saturating_sub(pushed).max(rows.len());
-    rows.resize_with(filled, || plain(Row::default()));
+    rows.resize_with(retire + height - chrome_rows, || plain(Row::default()));
     rows.extend(parts.above.iter().cloned().map(plain));
-    if covered {
+    if covers {
         let kept = height - parts.status.len() - parts.editor.len() - cover.len();
-        if chrome.pushes {
-            // The newest rows stay visible; the oldest return when the cover closes.
-            let hidden = rows.len().saturating_sub(kept);
-            rows.drain(..hidden);
-            settled_shown = if hidden > 0 { 0 } else { settled_shown };
-        } else {
-            rows.truncate(kept);
-            settled_shown = settled_shown.min(kept);
-        }
+        rows.truncate(kept);
+        settled_shown = settled_shown.min(kept);
         if let Some(last) = rows.last_mut() {
             last.joined = false;
         }
-        rows.extend(cover.iter().cloned().map(plain));
     }
+    rows.extend(cover.iter().cloned().map(plain));
     let bottom = rows.len();
     rows.extend(parts.status.iter().cloned().map(plain));
     let editor_top = rows.len() - retire;

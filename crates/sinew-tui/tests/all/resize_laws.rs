@@ -5,12 +5,13 @@ use crate::support;
 use std::sync::Arc;
 
 use proptest::prelude::*;
+use proptest::strategy::ValueTree;
 use proptest::test_runner::{Config, TestRunner};
 use sinew_tui::theme::Theme;
-use sinew_tui::{Caret, Chrome, Line, Reflow, Screen, ScreenOptions, Size, Style, TextBlock};
+use sinew_tui::{Caret, CaretPlace, Chrome, Line, Reflow, Screen, ScreenOptions, Size, Style, TextBlock, WrapMode};
 use support::Terminal;
 use support::emulators::{Alacritty, Avt, Vt100};
-use support::model::{Op, Session, op};
+use support::model::{Lines, Op, Session, op};
 
 #[derive(Clone, Debug)]
 enum Step {
@@ -253,4 +254,150 @@ fn a_wrapped_line_that_was_overwritten_does_not_join_again() {
     let ops = [Op::Settle(0, 1), Op::Cover(2)].map(Step::Op);
     let steps = [vec![line(Words), Step::Op(Op::Push), line(Soft)], ops.to_vec(), vec![Step::Resize(6, 3, true)]];
     play(&mut Avt::new(3, 3), (3, 3), &steps.concat(), false, None);
+}
+
+/// A step of a session whose rows are final as soon as they are added, with panels and popups.
+#[derive(Clone, Debug)]
+enum Covered {
+    /// Adds a block of lines.
+    Text(Vec<(&'static str, WrapMode)>),
+    /// Shows a cover of this many rows; 0 closes it.
+    Cover(CoverKind, usize),
+    /// Sets these sizes before the program can react to the first.
+    Resize(Vec<(usize, usize)>),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum CoverKind {
+    /// A panel that pushes the conversation up.
+    Panel,
+    Popup,
+    /// A popup that contains the cursor.
+    Overlay,
+}
+
+const TABLE: (&str, WrapMode) = ("│ name │ value of many │ explains what it does │", WrapMode::Words);
+const CODE: (&str, WrapMode) = ("let value = compute(\"an argument that is long\");", WrapMode::Words);
+const EMPTY: (&str, WrapMode) = ("", WrapMode::Words);
+/// Lines that the terminal wraps, and wide clusters.
+const WRAPPED: [(&str, WrapMode); 3] = [
+    ("words of a paragraph that the terminal wraps by itself between them", WrapMode::Soft),
+    ("let value = compute(\"an argument that is long enough to wrap\");", WrapMode::Cells),
+    ("日本語の文は長くて、🎉 行の終わりで折り返される。", WrapMode::Soft),
+];
+
+fn covered(lines: Vec<(&'static str, WrapMode)>) -> impl Strategy<Value = (usize, usize, Vec<Covered>)> {
+    // Enough rows that a cover stays on the screen when each of its rows needs two.
+    let (widths, heights) = (36..70usize, 16..26usize);
+    let line = prop::sample::select(lines);
+    let kind = prop::sample::select(vec![CoverKind::Panel, CoverKind::Popup, CoverKind::Overlay]);
+    let sizes = prop::collection::vec((widths.clone(), heights.clone()), 1..5);
+    let step = prop_oneof![
+        3 => prop::collection::vec(line, 1..12).prop_map(Covered::Text),
+        2 => (kind, 0..7usize).prop_map(|(kind, rows)| Covered::Cover(kind, rows)),
+        2 => sizes.prop_map(Covered::Resize),
+    ];
+    (widths, heights, prop::collection::vec(step, 3..16))
+}
+
+/// Returns the chrome as the program lays it out: the status is as wide as the terminal.
+fn chrome_with((kind, count): (CoverKind, usize), columns: usize) -> Chrome {
+    let row = |text: &str| Line::plain(text).into_row(columns);
+    let caret = match kind {
+        CoverKind::Overlay if count > 0 => Caret { place: CaretPlace::Cover, row: count / 2, column: 3 },
+        _ => Caret { column: 2, ..Caret::default() },
+    };
+    Chrome {
+        cover: (0..count).map(|n| row(&format!("{n} yes, and always: {}", "an option ".repeat(n)))).collect(),
+        pushes: kind == CoverKind::Panel,
+        status: vec![row(&format!("{:<columns$}", "ready"))],
+        editor: vec![row("› ")],
+        caret,
+        ..Chrome::default()
+    }
+}
+
+/// Plays the steps below a full screen and closes the cover. Returns true if the terminal does not contain exactly
+/// every line once and in order.
+fn is_wrong_beside_covers(terminal: &mut dyn Terminal, (columns, rows): (usize, usize), steps: &[Covered]) -> bool {
+    let mut screen = Screen::new(Size::new(columns, rows), ScreenOptions::default(), Arc::new(Theme::default()));
+    terminal.feed(b"\x1b[?7l");
+    let (mut width, mut cover, mut expected, mut line) = (columns, (CoverKind::Popup, 0), String::new(), 0);
+    let (start, end) = (Covered::Text(vec![("start", WrapMode::Words); 40]), Covered::Cover(CoverKind::Popup, 0));
+    for step in [&start].into_iter().chain(steps).chain([&end]) {
+        match step {
+            Covered::Text(lines) => {
+                let number = |(text, mode): &(&str, WrapMode)| {
+                    line += 1;
+                    (format!("<{line}:{text}>"), *mode)
+                };
+                let lines: Vec<_> = lines.iter().map(number).collect();
+                expected.extend(lines.iter().flat_map(|(text, _)| text.chars()).filter(|c| *c != ' '));
+                let settled = lines.len();
+                screen.push(Lines { lines, settled, finished: true, version: 0 });
+            }
+            Covered::Cover(kind, rows) => cover = (*kind, *rows),
+            Covered::Resize(sizes) => {
+                for (columns, rows) in sizes {
+                    terminal.resize(*columns, *rows);
+                    screen.resize(Size::new(*columns, *rows));
+                    width = *columns;
+                }
+                screen.set_chrome(chrome_with(cover, width));
+                screen.ask_place();
+                let (row, column) = terminal.cursor();
+                terminal.feed(&screen.place(row + 1, column + 1).bytes);
+            }
+        }
+        screen.set_chrome(chrome_with(cover, width));
+        while {
+            let frame = screen.paint();
+            terminal.feed(&frame.bytes);
+            frame.more
+        } {}
+    }
+    terminal.feed(&screen.leave());
+    let text: String = terminal.lines().iter().flatten().map(|view| view.text.as_str()).collect();
+    text.chars().filter(|c| *c != ' ').collect::<String>() != expected
+}
+
+/// Checks that resizes beside panels and popups keep every line once, and leave no row of a cover. See `check_ghosts`
+/// about the tolerance.
+#[track_caller]
+fn check_covered(lines: &[(&'static str, WrapMode)], terminal: impl Fn(usize, usize) -> Box<dyn Terminal>) {
+    let (runs, mut wrong) = (1_000, Vec::new());
+    let mut runner = TestRunner::new(Config::default());
+    let is_wrong = |(columns, rows, steps): &(usize, usize, Vec<Covered>)| {
+        is_wrong_beside_covers(terminal(*columns, *rows).as_mut(), (*columns, *rows), steps)
+    };
+    for _ in 0..runs {
+        let tree = covered(lines.to_vec()).new_tree(&mut runner).expect("a session");
+        if is_wrong(&tree.current()) {
+            wrong.push(tree);
+        }
+    }
+    let count = wrong.len();
+    if count * 100 >= runs {
+        let mut tree = wrong.swap_remove(0);
+        let mut smallest = tree.current();
+        while if is_wrong(&tree.current()) {
+            smallest = tree.current();
+            tree.simplify()
+        } else {
+            tree.complicate()
+        } {}
+        panic!("{count} of {runs} sessions, such as {smallest:?}");
+    }
+}
+
+#[test]
+fn final_rows_appear_once_beside_covers_in_alacritty() {
+    let lines = [&[TABLE, CODE, EMPTY], &WRAPPED[..]].concat();
+    check_covered(&lines, |columns, rows| Box::new(Alacritty::new(columns, rows)));
+}
+
+#[test]
+fn final_rows_appear_once_beside_covers_in_avt() {
+    // avt leaves an empty row after a wrapped line that is exactly as wide as the new width.
+    check_covered(&[TABLE, CODE, EMPTY], |columns, rows| Box::new(Avt::new(columns, rows)));
 }
