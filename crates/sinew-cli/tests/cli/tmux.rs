@@ -184,7 +184,7 @@ impl Tmux {
     #[track_caller]
     pub(crate) fn resize_and_wait(&mut self, size: (u16, u16)) -> ScreenContent {
         self.resize(size);
-        let fits = |row: &String| row.contains(" % ") && row.chars().count() == usize::from(size.0);
+        let fits = |row: &String| row.contains(" %") && row.chars().count() == usize::from(size.0);
         self.until(|shown| shown.rows.len() == usize::from(size.1) && shown.rows.iter().any(fits))
     }
 

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use sinew_testkit::provider::{Reply, Server, Step};
 
 use crate::interactive::call;
-use crate::stage::{Stage, chat, text as answer};
+use crate::stage::{self, Stage, chat, text as answer};
 use crate::tmux::{ScreenContent, Tmux, release};
 
 type Size = (u16, u16);
@@ -211,6 +211,46 @@ fn a_resize_under_a_popup_a_panel_or_the_viewer_loses_nothing() {
             eprintln!("at {size:?}, {shows}");
             assert_once(&rows, 288);
         }
+    }
+}
+
+/// Returns a stage whose model says 144 words and then calls a tool that needs a permission.
+fn asking_after_words() -> Stage {
+    let asking = stage::call(&words(0, 144), "bash", json!({"command": "touch made"}));
+    let stage = Stage::scripted(&[asking, answer("It is done.")]);
+    let settings = json!({"permissions": {"ask": ["bash(*)"]}, "tui": {"approvalDelayMs": 0}});
+    stage.write("home/agent/settings.json", &settings.to_string());
+    stage
+}
+
+#[test]
+fn a_resize_beside_a_permission_panel_keeps_every_row_once() {
+    let at_once: Vec<Size> = (0..20).map(|step| (60 + step * 17 % 60, 15 + step * 7 % 25)).collect();
+    let sequences: [(&[Size], bool); 4] =
+        [(&[(80, 24), (60, 15), (100, 30)], true), (&[(60, 30)], true), (&[(100, 15)], true), (&at_once, false)];
+    for (sizes, waits) in sequences {
+        let stage = asking_after_words();
+        let mut tmux = Tmux::start(&stage, &["--script", "script.jsonl"], (100, 30));
+        tmux.enter("go");
+        // The question is below the words that led to it.
+        let shown = tmux.until(|shown| shown.contains("5 no") && shown.contains("w143."));
+        if shown.contains("tab: answer") {
+            tmux.send("\t");
+            tmux.until(|shown| !shown.contains("tab: answer"));
+        }
+        for other in sizes {
+            match waits {
+                true => drop(tmux.resize_and_wait(*other)),
+                false => tmux.resize(*other),
+            }
+        }
+        tmux.until(|shown| shown.contains("5 no") && shown.contains("w143."));
+        until_laid_out(&mut tmux, "›");
+        tmux.send("1");
+        tmux.until(|shown| shown.is("It is done.") && is_ready(shown));
+        let rows = tmux.left();
+        assert_once(&rows, 144);
+        assert!(!rows.iter().any(|row| row.contains("yes, once")), "{sizes:?}: {rows:#?}");
     }
 }
 
