@@ -378,8 +378,10 @@ fn jobs_are_listed_with_their_output_and_can_be_ended() {
 #[test]
 fn the_conversation_of_a_subagent_is_shown_as_it_grows() {
     let task = json!({"id": "One", "assignment": "the work of One", "description": "a test"});
-    let wait =
-        |pipe: &str| calls("One", "bash", json!({"command": format!("read -r line < ../{pipe}; echo \"$line\"")}));
+    let wait = |pipe: &str| {
+        let command = format!("touch ../{pipe}.begun; read -r line < ../{pipe}; echo \"$line\"");
+        calls("One", "bash", json!({"command": command}))
+    };
     let stage = Stage::scripted(&[
         json!({"type": "script", "version": 1, "onExhausted": "error"}),
         calls("main", "task", json!({"agent": "task", "tasks": [task], "background": true})),
@@ -399,12 +401,14 @@ fn the_conversation_of_a_subagent_is_shown_as_it_grows() {
     terminal.until_shown("It works.");
     enter(&mut terminal, "/tasks");
     terminal.until(|rows| rows.iter().any(|row| row.contains("→ One (task)") && row.contains("running · ")));
+    // A message that arrives before a call has begun skips the call.
+    stage.wait_for("first.begun");
     terminal.send("\t");
     terminal.until_shown("Message to One");
     terminal.send("be quick\r");
     terminal.until_shown("Subagents of this session");
     terminal.send("\r");
-    terminal.until(|rows| has(rows, "› the work of One") && has(rows, "● bash read -r line < ../first"));
+    terminal.until(|rows| has(rows, "› the work of One") && has(rows, "● bash touch ../first.begun"));
     std::fs::write(first, "the first line\n").unwrap();
     terminal.until(|rows| has(rows, "  the first line") && has(rows, "› be quick"));
     std::fs::write(second, "the second line\n").unwrap();

@@ -25,6 +25,15 @@ use super::status::Facts;
 use super::tree::TreeFilter;
 use crate::control::Control;
 
+/// Why a conversation is read for a view.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ViewPurpose {
+    /// To open a view.
+    Open,
+    /// For the view that is open.
+    Refresh,
+}
+
 /// A message to the screen.
 pub(super) enum Message {
     /// The agent has started, with the warnings of its start.
@@ -65,8 +74,8 @@ pub(super) enum Message {
     WorkEnded,
     /// A full-screen view of the conversation or of another text.
     Viewer(Box<Viewer>),
-    /// The conversation of a subagent for the view that shows it, or for a new view.
-    SubagentPassages { id: String, passages: Arc<dyn Passages>, is_over: bool },
+    /// The conversation of a subagent, for a view.
+    SubagentPassages { id: String, passages: Arc<dyn Passages>, is_over: bool, purpose: ViewPurpose },
     /// A search in that view has ended.
     Searched(Box<SearchResult>),
     /// Another session, or another entry of it, is current. Contains the text of the divider on the screen.

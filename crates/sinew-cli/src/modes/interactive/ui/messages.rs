@@ -229,7 +229,9 @@ impl Ui {
             Message::Clipboard(Err(why)) => self.notify(why),
             Message::Picture(block, prepared) => self.show_picture(block, prepared),
             Message::Viewer(viewer) => self.show_viewer(*viewer),
-            Message::SubagentPassages { id, passages, is_over } => self.show_subagent(id, passages, is_over),
+            Message::SubagentPassages { id, passages, is_over, purpose } => {
+                self.show_subagent(id, passages, is_over, purpose);
+            }
             Message::Searched(searched) => self.searched(*searched),
             Message::WorkEnded => self.conversation.work_ended(),
             // These messages are handled while waiting for a program or for the agent, or in linear mode.

@@ -17,7 +17,7 @@ use crate::modes::interactive::choosing::{self, Purpose};
 use crate::modes::interactive::conversation::LoginStart;
 use crate::modes::interactive::form::{Form, FormEffect};
 use crate::modes::interactive::keys::{Action, ListAction, Press, TreeAction};
-use crate::modes::interactive::mailbox::{LoginStep, Mailbox, Message};
+use crate::modes::interactive::mailbox::{LoginStep, Mailbox, Message, ViewPurpose};
 use crate::modes::interactive::outgoing::SendState;
 use crate::modes::interactive::picker::{Picker, PickerEffect};
 use crate::modes::interactive::tree::TreeFilter;
@@ -150,7 +150,7 @@ impl Ui {
             Some(Overlay::Picker(Topic::Tasks, picker)) => picker.set_entries(choices::tasks(control)),
             _ => {
                 if let Some(id) = self.viewed_subagent() {
-                    self.view_subagent(id.to_string());
+                    self.view_subagent(id.to_string(), ViewPurpose::Refresh);
                 }
                 return;
             }
@@ -403,7 +403,7 @@ impl Ui {
             Choice::Share => self.conversation.run_verb(Verb::Share, "yes".into()),
             Choice::Nothing => {}
             Choice::Job(id) => self.view_job(&id),
-            Choice::Subagent(id) => self.view_subagent(id),
+            Choice::Subagent(id) => self.view_subagent(id, ViewPurpose::Open),
             Choice::Prompt(text) => self.editor.set_text(&text),
             Choice::Tool { name, now } => {
                 self.overlay = before;

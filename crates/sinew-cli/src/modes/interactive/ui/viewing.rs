@@ -11,7 +11,7 @@ use super::Ui;
 use crate::app::OpenSession;
 use crate::modes::interactive::blocks::DIM;
 use crate::modes::interactive::keys::{Action, Context, ListAction, Press};
-use crate::modes::interactive::mailbox::{Message, SearchResult};
+use crate::modes::interactive::mailbox::{Message, SearchResult, ViewPurpose};
 use crate::modes::interactive::session_passages::SessionPassages;
 use crate::modes::interactive::transcript;
 
@@ -93,7 +93,7 @@ impl Ui {
     }
 
     /// Collects the conversation of a subagent, for a view that follows it.
-    pub(super) fn view_subagent(&mut self, id: String) {
+    pub(super) fn view_subagent(&mut self, id: String, purpose: ViewPurpose) {
         let (control, mailbox) = self.conversation.handles();
         self.conversation.runtime.spawn_blocking(move || {
             let working = control.listed_child(&id).ok().filter(|child| child.state.is_at_work());
@@ -102,16 +102,27 @@ impl Ui {
             mailbox.send(match control.child_conversation(&id) {
                 Ok(conversation) => {
                     let passages = Arc::new(SessionPassages::of_subagent(conversation, running.as_slice()));
-                    Message::SubagentPassages { id, passages, is_over }
+                    Message::SubagentPassages { id, passages, is_over, purpose }
                 }
                 Err(error) => Message::Notice(error.message),
             });
         });
     }
 
-    /// Shows the conversation of a subagent in the view that follows it, or in a new one.
-    pub(super) fn show_subagent(&mut self, id: String, passages: Arc<dyn Passages>, is_over: bool) {
-        if self.viewed_subagent() != Some(&id) {
+    /// Shows the conversation of a subagent in the view that follows it, or in a new one. A view that was closed
+    /// meanwhile stays closed.
+    pub(super) fn show_subagent(
+        &mut self,
+        id: String,
+        passages: Arc<dyn Passages>,
+        is_over: bool,
+        purpose: ViewPurpose,
+    ) {
+        let is_viewed = self.viewed_subagent() == Some(&id);
+        if !is_viewed && purpose == ViewPurpose::Refresh {
+            return;
+        }
+        if !is_viewed {
             let last = passages.count();
             self.show_viewer(Viewer::new(&id, passages, self.terminal.tty.size(), last));
         } else if let Some(open) = &mut self.viewer {
