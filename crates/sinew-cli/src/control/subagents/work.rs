@@ -2,7 +2,7 @@
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use futures_util::FutureExt;
 use serde_json::Value;
@@ -25,6 +25,8 @@ use crate::app::OpenSession;
 use crate::app::child::{ChildParts, OpenChild};
 use crate::app::workplace::ChildWorkspace;
 
+/// The interval at which a child that was cancelled is aborted again.
+const ABORT_INTERVAL: Duration = Duration::from_millis(50);
 /// The number of reminders for a child that stops without a result.
 const REMINDERS: u32 = 3;
 
@@ -219,9 +221,12 @@ impl Work<'_> {
         let mut message = self.assignment();
         let (mut reminders, mut limited) = (0, None);
         let max_turns = open.agent.settings().run.max_turns;
+        let end = |state, error| End::of(open, state, error);
         loop {
+            if child.cancel.is_cancelled() {
+                return end(ChildState::Aborted, None);
+            }
             let outcome = self.prompt(message).await;
-            let end = |state, error| End::of(open, state, error);
             if let Some(result) = submission.accepted() {
                 let output = text_of(&result);
                 *child.submitted.lock() = Some(result);
@@ -282,10 +287,13 @@ impl Work<'_> {
         tokio::pin!(prompted);
         let outcome = tokio::select! {
             outcome = &mut prompted => outcome,
-            () = child.cancel.cancelled() => {
+            // An abort has no effect before the run has begun.
+            () = child.cancel.cancelled() => loop {
                 open.agent.abort();
-                prompted.await
-            }
+                if let Ok(outcome) = tokio::time::timeout(ABORT_INTERVAL, &mut prompted).await {
+                    break outcome;
+                }
+            },
         };
         Ok(outcome?)
     }
