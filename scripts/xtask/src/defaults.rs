@@ -82,7 +82,7 @@ const PAIRS: &[Pair] = &[
         typescript: ("shell.ts", &["ShellOptions"]),
         rust: ("sinew-shell/src/options.rs", "ShellOptions"),
         renamed: &[("snapshotPath", "snapshot")],
-        only_typescript: &["sessionEnv"],
+        only_typescript: &["sessionEnv", "view"],
         ..NONE
     },
 ];
