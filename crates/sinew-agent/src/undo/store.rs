@@ -49,7 +49,7 @@ pub struct StoreOptions {
     /// Watches the directory, so that a checkpoint reads only changed directories. Default: none, so that each one
     /// reads everything.
     pub sinew: Option<Arc<Sinew>>,
-    /// The maximum number of watched directories. Default: the limit of [`WatchOptions`].
+    /// The maximum number of watched directories. Default: the limit of `sinew::watch::WatchOptions`.
     pub max_watches: Option<usize>,
     /// If a scan of the directory takes longer, it is not scanned around each call. Default: 300 ms.
     pub longest_scan: Duration,
