@@ -15,7 +15,7 @@ npm run test:more
 
 npm test runs every test: Rust, Node and the tables of conformance/. npm run test:more writes the reference of the Rust libraries,
 where a broken link is an error, builds the website and looks at its pages in a browser, runs agents from the npm registry on our
-packages, repeats the random tests of undo more often, and compiles the workspace for other systems if their tools are installed.
+packages, and compiles the workspace for other systems if their tools are installed.
 `;
 const GIB = 1024 ** 3;
 /** Test files of Node that run against the agent's program. */
@@ -25,9 +25,6 @@ const SCRIPT_TESTS = ["scripts/docs/pictures.test.mjs", "scripts/docs/site.test.
 
 /** Agents from the npm registry that are installed with our packages as overrides. */
 const OVERRIDE_TESTS = ["oh-my-pi", "pi", "qwen-code", "types"].map((name) => `tests/overrides/${name}.test.mjs`);
-
-/** Tests that repeat more often with SINEW_TEST_MORE: thousands of killed processes and restores. */
-const OFTEN = ["actions_on_random_trees_can_be_killed_and_repeated", "writes_nothing_inside_the_data_of_a_repository"];
 
 const failures = [];
 // A clean build gains nothing from incremental files, and they are half of the target folder.
@@ -101,11 +98,6 @@ async function testMore() {
     // Reuses what the Rust tests have compiled, if they ran before.
     await run("node", ["scripts/build.mjs", "--profile", "test"], { env });
     await nodeTests(OVERRIDE_TESTS, 1);
-  }, failures);
-  await step("undo, often", async () => {
-    const often = { ...env, ...(await lintedEnvironment()), SINEW_TEST_MORE: "1" };
-    // All packages together, as in npm test, because one package alone is compiled with other features.
-    await run("cargo", ["test", "--quiet", "--workspace", "--lib", "--", ...OFTEN], { env: often });
   }, failures);
   // Takes half a minute each if the dependencies are compiled already. Targets that are not done in time are listed.
   await step("other systems", () => run("node", ["scripts/cross/run.mjs", "win32-x64", "darwin-arm64", "linux-arm64", "--check", "--if-ready", "--limit", "170"], { env }), failures);
