@@ -26,7 +26,7 @@ pub enum Verdict {
 }
 
 /// The facts of the session that extensions receive.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Context {
     /// The working directory of the session.
     pub cwd: PathBuf,

@@ -19,7 +19,7 @@ pub use page_buffer::PageBuffer;
 pub use read::read_limited;
 pub use surrogates::{replace_lone_surrogates, rewrite_lone_units};
 pub use text::lossy;
-pub use utf16::utf16_text;
+pub use utf16::{utf16_file_text, utf16_text};
 
 /// The result of every fallible function of Sinew's libraries.
 pub type Result<T, E = Error> = std::result::Result<T, E>;

@@ -19,6 +19,19 @@ pub fn utf16_text(units: &[u16]) -> String {
     String::from_utf8(out).expect("characters were written here")
 }
 
+/// Decodes the content of a file in UTF-16, which begins with a byte order mark; the mark is removed, and so is an odd
+/// byte at the end. Returns `None` for other content. Runs in linear time.
+#[must_use]
+pub fn utf16_file_text(content: &[u8]) -> Option<String> {
+    let unit = match content {
+        [0xff, 0xfe, ..] => u16::from_le_bytes,
+        [0xfe, 0xff, ..] => u16::from_be_bytes,
+        _ => return None,
+    };
+    let units: Vec<u16> = content[2..].as_chunks().0.iter().map(|pair| unit(*pair)).collect();
+    Some(utf16_text(&units))
+}
+
 /// The number of code units checked together; the compiler vectorises the check.
 const STEP: usize = 16;
 

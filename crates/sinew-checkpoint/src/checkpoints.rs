@@ -14,7 +14,7 @@ use sinew_pool::Pool;
 use crate::answer::{Changes, Checkpoint, CollectResult, ContentVisitor, Coverage, Plan, RestoreResult, Usage};
 use crate::changes;
 use crate::contents::ContentReader;
-use crate::directory::{Directory, as_name};
+use crate::directory::Directory;
 use crate::gc;
 use crate::git_clean::clean_files;
 use crate::git_objects::GitObjects;
@@ -595,9 +595,8 @@ impl Checkpoints {
         if row.kind != Kind::File {
             return None;
         }
-        let parent = crate::row::parent_of(&row.path);
-        let name = &row.path[if parent.is_empty() { 0 } else { parent.len() + 1 }..];
-        let file = self.directory.open_below(parent).and_then(|folder| folder.open_file(as_name(name))).ok()?;
+        let (folder, name) = self.directory.open_parent(&row.path).ok()?;
+        let file = folder.open_file(name).ok()?;
         let mut bytes = Vec::new();
         // A file that grows meanwhile is cut off.
         file.take(row.size).read_to_end(&mut bytes).ok()?;

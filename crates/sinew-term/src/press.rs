@@ -30,6 +30,11 @@ impl KeyPress {
     pub fn is(&self, key: Key) -> bool {
         self.key == key || self.others.contains(&Some(key))
     }
+
+    /// Returns Ctrl+J if the press is the byte of a line feed, which can also be Enter.
+    pub fn line_feed(&self) -> Option<Key> {
+        Key::with('j', Modifiers::CTRL).filter(|ctrl_j| self.key == Key::ENTER && self.is(*ctrl_j))
+    }
 }
 
 fn typed(data: &str, key: Key, others: &[Option<Key>; 3]) -> String {

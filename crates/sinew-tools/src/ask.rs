@@ -69,7 +69,7 @@ struct Arguments {
 async fn run(host: Arc<Host>, call: Call) -> Outcome {
     let Arguments { questions } = arguments::parse(&call)?;
     let Some(ask) = &host.options.ask else {
-        return Err(ToolError::Failed(format!("There is no answer: {NO_USER}.")));
+        return Err(ToolError::Failed(format!("The question was not asked: {NO_USER}.")));
     };
     let limit = host.options.settings.ask_timeout_seconds;
     let limit = async {

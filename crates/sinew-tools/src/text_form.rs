@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use sinew::base::utf16_file_text;
+
 /// The number of bytes that show whether a file is binary.
 const HEAD: usize = 8 * 1024;
 
@@ -11,7 +13,6 @@ pub(super) struct TextForm {
     encoding: Encoding,
     /// True if it begins with a byte order mark.
     has_mark: bool,
-    ends: LineEnds,
     /// False if the bytes are not valid in the encoding.
     is_valid: bool,
     is_binary: bool,
@@ -54,7 +55,7 @@ impl TextForm {
             [0xfe, 0xff, ..] => (Encoding::Utf16Be, true),
             _ => (Encoding::Utf8, false),
         };
-        let form = TextForm { encoding, has_mark, ends: LineEnds::None, is_valid: true, is_binary: false };
+        let form = TextForm { encoding, has_mark, is_valid: true, is_binary: false };
         let text = form.decode(content);
         let is_valid = match encoding {
             Encoding::Utf8 => std::str::from_utf8(&text).is_ok(),
@@ -63,7 +64,7 @@ impl TextForm {
         };
         // This includes UTF-32, of which one mark begins like that of UTF-16, and UTF-16 without a mark.
         let is_binary = form.decode(&content[..content.len().min(HEAD)]).contains(&0);
-        TextForm { ends: LineEnds::of(&text), is_valid, is_binary, ..form }
+        TextForm { is_valid, is_binary, ..form }
     }
 
     /// Returns true if the file is UTF-16.
@@ -87,13 +88,10 @@ impl TextForm {
 
     /// Converts to UTF-8 without the byte order mark.
     pub(super) fn decode(self, content: &[u8]) -> Cow<'_, [u8]> {
-        let unit = match self.encoding {
-            Encoding::Utf8 => return Cow::Borrowed(&content[if self.has_mark { 3 } else { 0 }..]),
-            Encoding::Utf16Le => u16::from_le_bytes,
-            Encoding::Utf16Be => u16::from_be_bytes,
-        };
-        let units: Vec<u16> = content[2..].chunks_exact(2).map(|pair| unit([pair[0], pair[1]])).collect();
-        Cow::Owned(String::from_utf16_lossy(&units).into_bytes())
+        match utf16_file_text(content).filter(|_| self.is_utf16()) {
+            Some(text) => Cow::Owned(text.into_bytes()),
+            None => Cow::Borrowed(&content[if self.has_mark { 3 } else { 0 }..]),
+        }
     }
 
     /// Encodes `text`, in the form that [`TextForm::decode`] returns, as the bytes of the file.
@@ -120,35 +118,34 @@ impl TextForm {
             };
             return (utf8(text), Some(format!("[The old content was {what}; the file is UTF-8 now.]")));
         }
+        let old = self.decode(old);
+        let ends = LineEnds::of(&old);
         let plain = || bare.replace("\r\n", "\n");
-        let lines = match self.ends {
+        let lines = match ends {
             LineEnds::Crlf => Cow::Owned(plain().replace('\n', "\r\n")),
-            LineEnds::Mixed => {
-                let old = self.decode(old);
-                Cow::Owned(with_line_ends(&plain(), &old, (0, old.len())))
-            }
+            LineEnds::Mixed => Cow::Owned(with_line_ends(&plain(), &old, (0, old.len()))),
             LineEnds::Lf | LineEnds::None => Cow::Borrowed(bare),
         };
         let bytes = match self.encoding {
             Encoding::Utf8 if bare.len() < text.len() => utf8(&format!("\u{feff}{lines}")),
             _ => self.encode(lines.as_bytes()),
         };
-        (bytes, self.note(LineEnds::of(lines.as_bytes())))
+        (bytes, self.note(ends, LineEnds::of(lines.as_bytes())))
     }
 
-    /// Describes which parts of the form a new text with these line ends keeps or changes, if they differ from what a
-    /// model writes by default; `None` otherwise.
-    fn note(self, ends: LineEnds) -> Option<String> {
+    /// Describes which parts of the form a new text keeps or changes, if they differ from what a model writes by default;
+    /// `None` otherwise. `old` and `new` are the line ends before and after.
+    fn note(self, old: LineEnds, new: LineEnds) -> Option<String> {
         let encoding = match (self.encoding, self.has_mark) {
             (Encoding::Utf8, true) => Some("byte order mark"),
             (Encoding::Utf8, false) => None,
             (Encoding::Utf16Le, _) => Some("encoding UTF-16 LE"),
             (Encoding::Utf16Be, _) => Some("encoding UTF-16 BE"),
         };
-        let kept_ends = (self.ends == LineEnds::Crlf).then_some("CRLF line ends");
+        let kept_ends = (old == LineEnds::Crlf).then_some("CRLF line ends");
         let kept: Vec<&str> = encoding.into_iter().chain(kept_ends).collect();
         let kept = (!kept.is_empty()).then(|| format!("[The file keeps its {}.]", kept.join(" and ")));
-        let changed = match (self.ends, ends) {
+        let changed = match (old, new) {
             (LineEnds::Mixed, _) => {
                 Some("[The file keeps its mixed line ends: each unchanged line at its start and end keeps its own.]")
             }

@@ -156,9 +156,7 @@ impl KeyMap {
     #[must_use]
     pub fn called(&self, contexts: &[&str], before: Option<Key>, press: &KeyPress) -> KeyLookup<'_> {
         let others = press.others.into_iter().flatten();
-        let is = |key: &Key, name: &str| key.to_string() == name;
-        let line_feed = others.clone().find(|other| is(&press.key, "enter") && is(other, "ctrl+j"));
-        let keys = line_feed.into_iter().chain([press.key]).chain(others);
+        let keys = press.line_feed().into_iter().chain([press.key]).chain(others);
         for (key, context) in keys.flat_map(|key| contexts.iter().map(move |context| (key, *context))) {
             let chord = Chord { first: before.unwrap_or(key), then: before.map(|_| key) };
             for binding in self.bindings.iter().filter(|binding| binding.context == context) {

@@ -82,4 +82,4 @@ pub use retry::{RetryDecision, RetrySettings, decide};
 pub use run_loop::{Outcome, Stop};
 pub use session::{AgentParts, AgentSession, OpenItems};
 pub use settings::{AgentSettings, BranchSummarySettings, CompactionSettings};
-pub use stats::{ContextUsage, SessionStats, TokenCounts, last_text};
+pub use stats::{ContextUsage, PrefixSize, SessionStats, TokenCounts, last_text};

@@ -3,21 +3,22 @@
 use sinew_llm::message::AgentMessage;
 
 use super::session::AgentSession;
-use crate::compaction::{definition_bytes, text_tokens, tokens};
+use super::stats::PrefixSize;
+use crate::compaction::{text_tokens, tokens};
 
 /// A part of a request.
 struct RequestPart {
     name: String,
     tokens: u64,
-    /// What the user can do about it.
+    /// The advice for the user.
     advice: &'static str,
 }
 
 /// Returns sentences with the size of the request, the window of the model, the largest part, and what the user can do.
 pub(super) fn oversize_text(agent: &AgentSession, messages: &[AgentMessage]) -> String {
     let model = agent.model().model;
-    let system = text_tokens(agent.system().iter().map(String::len).sum());
-    let tools = text_tokens(agent.tools().all().iter().map(|tool| definition_bytes(&**tool)).sum());
+    let PrefixSize { system, tools } = agent.prefix_size();
+    let (system, tools) = (text_tokens(system), text_tokens(tools));
     let mut parts = vec![
         RequestPart::new("the system prompt", system, "shorten your AGENTS.md and descriptions of skills"),
         RequestPart::new("the definitions of the tools", tools, "offer fewer tools"),

@@ -7,7 +7,7 @@ use sinew_session::{Body, Defaults, Session};
 use sinew_tools::Phase;
 
 use super::session::AgentSession;
-use crate::compaction::{context_tokens, counted_tokens};
+use crate::compaction::{context_tokens, counted_tokens, definition_bytes};
 
 /// Counts of a session over all of its branches, because abandoned branches cost money too.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
@@ -76,6 +76,15 @@ impl SessionStats {
     }
 }
 
+/// The sizes of the texts with which each request begins, in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PrefixSize {
+    /// The system prompt.
+    pub system: usize,
+    /// The definitions of the tools.
+    pub tools: usize,
+}
+
 impl AgentSession {
     /// Counts the whole session. The first call reads all entries, a later one only the new ones.
     ///
@@ -86,6 +95,15 @@ impl AgentSession {
         let mut counted = self.counted.lock();
         counted.count_new(&session)?;
         Ok(counted.stats.clone())
+    }
+
+    /// Returns the sizes of the texts with which each request begins.
+    #[must_use]
+    pub fn prefix_size(&self) -> PrefixSize {
+        PrefixSize {
+            system: self.system().iter().map(String::len).sum(),
+            tools: self.tools().all().iter().map(|tool| definition_bytes(&**tool)).sum(),
+        }
     }
 
     /// Returns the use of the model's context window; `None` if the window is unknown.

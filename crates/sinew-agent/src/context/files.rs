@@ -5,11 +5,12 @@ use std::fs;
 use std::io::Read;
 use std::path::{Component, Path, PathBuf};
 
+use sinew::base::utf16_file_text;
 use sinew_session::files::open_plain;
 use sinew_session::links;
 
 use super::imports::imports;
-use crate::plain_text::{is_binary, utf16};
+use crate::plain_text::is_binary;
 
 /// The maximum number of bytes of one file.
 const FILE: usize = 64 * 1024;
@@ -251,7 +252,7 @@ fn start_of(path: &Path, most: usize) -> std::io::Result<Option<(String, bool)>>
     let mut bytes = Vec::new();
     // `most` bytes of ASCII are twice as many bytes of UTF-16, after the byte order mark.
     open_plain(path)?.take(2 * most as u64 + 4).read_to_end(&mut bytes)?;
-    let (mut text, mut cut) = match utf16(&bytes) {
+    let (mut text, mut cut) = match utf16_file_text(&bytes) {
         Some(text) => (text, bytes.len() > 2 * most + 2),
         None if is_binary(&bytes) => return Ok(None),
         None => {

@@ -1,5 +1,4 @@
 use std::borrow::Cow;
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -89,15 +88,7 @@ pub(super) struct TestEnv {
 impl TestEnv {
     pub(super) fn new(answers: Vec<AssistantMessage>, tools: Vec<Arc<dyn Tool>>) -> TestEnv {
         let cancel = CancellationToken::new();
-        let context = Context {
-            cwd: PathBuf::from("/"),
-            session: "s".into(),
-            file: None,
-            has_ui: false,
-            requester: None,
-            recorder: None,
-            cancel: cancel.clone(),
-        };
+        let context = Context { cwd: "/".into(), session: "s".into(), cancel: cancel.clone(), ..Context::default() };
         TestEnv {
             provider: ScriptedProvider::new(answers),
             tools: Toolset::new(tools).0,

@@ -460,7 +460,7 @@ async fn connect(
     }
 }
 
-/// What a server offers.
+/// The tools, resources and prompts of a server.
 struct Lists {
     known: KnownServer,
     /// The tools that cannot be used, as sentences.

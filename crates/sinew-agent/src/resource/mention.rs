@@ -5,14 +5,14 @@ use std::io::{Read, Seek};
 use std::path::Path;
 
 use sha2::{Digest, Sha256};
-use sinew::base::CancelToken;
+use sinew::base::{CancelToken, utf16_file_text};
 use sinew_llm::message::{AgentMessage, Block, FileMention, ImageBlock, MentionedFile};
 use sinew_session::files::{open_plain, opened_path, size_text};
 use sinew_tools::tool::{Call, ToolError, Updates};
 use sinew_tools::{Access, Host, ImageSettings, folder_listing, picture_block};
 
 use super::folders::ResourceFolders;
-use crate::plain_text::{is_binary, utf16};
+use crate::plain_text::is_binary;
 
 /// The limits of an attached text, equal to those of the tool `read`.
 const LINES: usize = 2_000;
@@ -150,7 +150,7 @@ impl Attacher<'_> {
         let wide = head.starts_with(b"\xff\xfe") || head.starts_with(b"\xfe\xff");
         if wide && facts.len() <= PICTURE {
             file.read_to_end(&mut head).map_err(failed)?;
-            let text = utf16(&head).unwrap_or_default();
+            let text = utf16_file_text(&head).unwrap_or_default();
             let (attached, whole) = text_file(name, &text, text.lines().count() as u64, false);
             if let Some(host) = self.host {
                 // The attached lines are decoded and differ from the bytes on disk, so only the hash of the whole file

@@ -40,7 +40,7 @@ pub use prompt::{Commands, Prompt, PromptInputs};
 pub use rule::{Bucket, Rule};
 pub use skill::Skill;
 pub use source::Origin;
-pub use template::{Template, arguments, substitute};
+pub use template::{Template, arguments, closed_arguments, substitute};
 
 /// The resources that were found. If two resources of one kind have the same name, the first is used: flags come before
 /// the project, the project before the user.

@@ -4,12 +4,13 @@ use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use sinew::base::utf16_file_text;
 use sinew_session::files::read_plain;
 use sinew_session::links;
 
 use super::frontmatter::{self, Frontmatter};
 use super::options::ResourceOptions;
-use crate::plain_text::{is_binary, utf16};
+use crate::plain_text::is_binary;
 
 /// Larger files are skipped.
 const FILE: u64 = 256 * 1024;
@@ -201,7 +202,7 @@ impl Reader {
 /// Reads a regular text file of at most 256 KB. UTF-16 with a byte order mark is decoded; invalid UTF-8 becomes U+FFFD.
 pub(super) fn text(path: &Path) -> Result<String, String> {
     let bytes = read_plain(path, FILE).map_err(|error| error.to_string())?;
-    match utf16(&bytes) {
+    match utf16_file_text(&bytes) {
         Some(text) => Ok(text),
         None if is_binary(&bytes) => Err("not used: it is a binary file".into()),
         None => Ok(String::from_utf8_lossy(&bytes).into_owned()),

@@ -48,6 +48,18 @@ impl Template {
 /// quote extends to the end.
 #[must_use]
 pub fn arguments(text: &str) -> Vec<String> {
+    split(text).0
+}
+
+/// Does the same as [`arguments`]; `None` if a quote is not closed.
+#[must_use]
+pub fn closed_arguments(text: &str) -> Option<Vec<String>> {
+    let (words, is_closed) = split(text);
+    is_closed.then_some(words)
+}
+
+/// Returns the arguments, and whether every quote is closed.
+fn split(text: &str) -> (Vec<String>, bool) {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
     let mut quote = None;
@@ -64,7 +76,7 @@ pub fn arguments(text: &str) -> Vec<String> {
         }
     }
     words.extend(word);
-    words
+    (words, quote.is_none())
 }
 
 /// Replaces `$1`…`$9`, `${1}`, `$@`, `${@:2}` (from the second on) and `${@:2:3}` (three of them) by arguments, and

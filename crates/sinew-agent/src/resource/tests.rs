@@ -4,7 +4,6 @@ use std::sync::Arc;
 use base64::Engine;
 use proptest::prelude::*;
 use sinew::base::CancelToken;
-use tokio_util::sync::CancellationToken;
 
 use super::*;
 use crate::extension::{CommandHandler, CommandResult, Context, Extension, SlashCommand};
@@ -594,16 +593,7 @@ async fn read(env: &TestEnv, resources: &Resources, text: &str, before: &str) ->
     let options = env.options();
     let images = sinew_tools::ImageSettings::default();
     let attacher = Attacher { folders: &options.folders, images, cancel: CancelToken::never(), host: None };
-    let cancel = CancellationToken::new();
-    let context = Context {
-        cwd: env.path("p"),
-        session: "s".into(),
-        file: None,
-        has_ui: false,
-        requester: None,
-        recorder: None,
-        cancel,
-    };
+    let context = Context { cwd: env.path("p"), session: "s".into(), ..Context::default() };
     let reading = PromptInputs { commands: &commands, resources, attacher: &attacher, context: &context, now: 1 };
     reading.read(text, before).await
 }

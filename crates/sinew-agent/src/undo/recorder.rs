@@ -187,7 +187,7 @@ impl TurnRecorder {
         if !is_last {
             return Ok(None);
         }
-        // What jobs write outside of a turn does not belong to the hook, so the span ends although they run.
+        // The span ends although jobs run, because their changes outside of a turn do not belong to the hook.
         let ended = self.end_stretch(Vec::new()).await;
         let mut turn = self.turn.lock();
         if turn.as_ref().is_some_and(|turn| turn.is_outside && turn.running.is_empty() && turn.stretch.is_none()) {

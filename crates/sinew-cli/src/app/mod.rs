@@ -32,7 +32,6 @@ use sinew_session::clock::{Clock, SystemClock};
 use sinew_session::{Body, Context as Conversation, Defaults, Session};
 use sinew_tools::semantics::ToolKind;
 use sinew_tools::{Ask, Host, Instructions, Question, Searches, Shells};
-use tokio_util::sync::CancellationToken;
 
 use crate::failure::Failure;
 use crate::log;
@@ -491,9 +490,7 @@ fn context(startup: &Startup, session: &Session, has_ui: bool) -> Context {
         session: session.id().to_string(),
         file: session.path().map(Path::to_path_buf),
         has_ui,
-        requester: None,
-        recorder: None,
-        cancel: CancellationToken::new(),
+        ..Context::default()
     }
 }
 

@@ -1,7 +1,8 @@
 //! Formats the texts of `/session`, `/usage` and `/context`.
 
 use sinew::sandbox::Promise;
-use sinew_agent::compaction::{definition_bytes, text_tokens, tokens};
+use sinew_agent::agent::PrefixSize;
+use sinew_agent::compaction::{text_tokens, tokens};
 use sinew_agent::mcp::{ServerTokens, ServersTokens};
 use sinew_llm::message::AgentMessage;
 use sinew_tools::Confinement;
@@ -47,9 +48,9 @@ pub(super) fn usage(stats: &Stats) -> String {
 pub(super) fn context(control: &Control) -> Result<String, ControlError> {
     let open = control.session();
     let stats = control.stats()?;
-    let system = text_tokens(open.agent.system().iter().map(String::len).sum());
+    let PrefixSize { system, tools } = open.agent.prefix_size();
+    let (system, tools) = (text_tokens(system), text_tokens(tools));
     let offered = open.agent.tools();
-    let tools = text_tokens(offered.all().iter().map(|tool| definition_bytes(&**tool)).sum());
     let (mut files, mut messages) = (0, 0);
     let conversation = open.agent.conversation()?;
     for message in &conversation {

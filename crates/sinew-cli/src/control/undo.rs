@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use sinew_agent::agent::BranchSummaryChoice;
-use sinew_agent::resource::arguments;
+use sinew_agent::resource::closed_arguments;
 use sinew_agent::undo::{UndoPlan, UndoRequest, UndoResult, path_below, path_of, plan_text, result_text};
 use sinew_tools::{Ask, Choice, Question};
 
@@ -56,12 +56,10 @@ impl UndoArguments {
     /// Returns an error if an option is unknown or a quote is not closed.
     pub(crate) fn parse(text: &str) -> Result<UndoArguments, ControlError> {
         let mut read = UndoArguments::default();
-        if !is_closed(text) {
-            let text = "/undo: a quote is not closed; put a path that contains a quote into quotes of the other kind";
-            return Err(text.into());
-        }
+        let unclosed = "/undo: a quote is not closed; put a path that contains a quote into quotes of the other kind";
+        let words = closed_arguments(text).ok_or(unclosed)?;
         let mut only_paths = false;
-        for (at, word) in arguments(text).into_iter().enumerate() {
+        for (at, word) in words.into_iter().enumerate() {
             match &*word {
                 _ if only_paths => read.paths.push(word.into()),
                 "--" => only_paths = true,
@@ -91,7 +89,7 @@ impl UndoArguments {
             let outside = || format!("{}: undo covers only files below {}", path.display(), cwd.display());
             path_below(cwd, path).ok_or_else(outside)
         };
-        // The working directory itself stands for everything in it.
+        // The working directory means everything in it.
         let is_all = self.paths.iter().any(|path| cwd.join(path).components().eq(cwd.components()));
         let paths = if is_all { &[][..] } else { &self.paths[..] };
         let paths: Vec<Vec<u8>> = paths.iter().map(below).collect::<Result<_, _>>()?;
@@ -102,19 +100,6 @@ impl UndoArguments {
             keep: Vec::new(),
         })
     }
-}
-
-/// Returns true if every quote of a text is closed.
-fn is_closed(text: &str) -> bool {
-    let mut quote = None;
-    for c in text.chars() {
-        match quote {
-            Some(end) if c == end => quote = None,
-            None if matches!(c, '"' | '\'') => quote = Some(c),
-            _ => {}
-        }
-    }
-    quote.is_none()
 }
 
 impl Control {

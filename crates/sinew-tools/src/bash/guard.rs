@@ -52,7 +52,7 @@ fn accident(command: &str) -> Option<&'static str> {
     of_line(command, None)
 }
 
-/// Checks a line. `left` is the number of checks that are left for the command around it; `None` if there is none.
+/// Checks a line. `left` is the number of checks that the command around it may still make; `None` for an outermost line.
 fn of_line(command: &str, left: Option<&Cell<usize>>) -> Option<&'static str> {
     let line = words::read(&command.to_lowercase());
     let dense: String = line.code.split_whitespace().collect();

@@ -204,7 +204,8 @@ fn find_edit(
     if fuzzy { find(file, old, new, true, all) } else { None }
 }
 
-/// Returns a note about the lines with `old` in another Unicode form, which are not replaced; `None` if there are none.
+/// Returns a note that lists the lines with `old` in another Unicode form, which are not replaced; `None` if no line has
+/// it.
 fn unmatched_twins(file: &[u8], old: &str, found: &Replacements) -> Option<String> {
     let is_found = |from: usize| found.places.iter().any(|(start, ..)| *start == from);
     let lines: Vec<String> = find_composed(file, old, old)

@@ -288,16 +288,7 @@ async fn eager_servers_start_after_the_first_request_was_sent() {
     use sinew_llm::event::StreamEvent;
     use sinew_llm::message::AssistantMessage;
 
-    let cancel = tokio_util::sync::CancellationToken::new();
-    let context = Context {
-        cwd: "/".into(),
-        session: "s".into(),
-        file: None,
-        has_ui: false,
-        requester: None,
-        recorder: None,
-        cancel,
-    };
+    let context = Context { cwd: "/".into(), session: "s".into(), ..Context::default() };
     let message = || AssistantMessage::default().into();
     let step = AnswerStep { event: StreamEvent::TextStart { content_index: 0 }, content: None };
     let piece = Event::MessageUpdate { message: None, step };

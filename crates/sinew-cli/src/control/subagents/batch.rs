@@ -11,8 +11,8 @@ use sinew::base::CancelToken;
 use sinew::search::GlobOptions;
 use sinew::view::ViewMode;
 use sinew::walk::FileType;
-use sinew_agent::agent::{Amount, Budget, Meter, MeteredModels, WorkPermit};
-use sinew_agent::compaction::{definition_bytes, text_tokens};
+use sinew_agent::agent::{Amount, Budget, Meter, MeteredModels, PrefixSize, WorkPermit};
+use sinew_agent::compaction::text_tokens;
 use sinew_agent::core::is_named;
 use sinew_agent::event::Event;
 use sinew_agent::subagent::{
@@ -142,10 +142,8 @@ impl Brief {
 
     /// Returns the size of the texts with which each request of a session and of its children begins.
     fn request_bytes(&self, open: &OpenSession) -> usize {
-        let tools = open.agent.tools();
-        open.agent.system().iter().map(String::len).sum::<usize>()
-            + tools.all().iter().map(|tool| definition_bytes(&**tool)).sum::<usize>()
-            + self.context.as_ref().map_or(0, String::len)
+        let PrefixSize { system, tools } = open.agent.prefix_size();
+        system + tools + self.context.as_ref().map_or(0, String::len)
     }
 
     /// Estimates the tokens of the common part of the first requests, before a child is open: the texts of the parent,
@@ -279,18 +277,21 @@ impl Control {
             }
         }
         let output = result::moved(&results, &children);
-        self.subagents.background.spawn(Arc::clone(self).continue_in_background(brief, children, work));
+        // From here on the session ends the children, and no longer the call.
+        let stop = self.subagents.stop_token(&brief.root);
+        self.subagents.background.spawn(Arc::clone(self).continue_in_background(brief, children, work, stop));
         output
     }
 
     /// Waits for the rest of a call that was moved to the background, and reports the end of each child to the model.
+    /// `stop` ends the children.
     async fn continue_in_background(
         self: Arc<Self>,
         brief: Arc<Brief>,
         children: Arc<[Arc<Child>]>,
         mut work: FuturesUnordered<impl Future<Output = ChildResult> + Send + 'static>,
+        stop: CancellationToken,
     ) {
-        let stop = self.subagents.stop_token(&brief.root);
         let ends = async {
             while let Some(result) = work.next().await {
                 let (control, brief) = (Arc::clone(&self), Arc::clone(&brief));

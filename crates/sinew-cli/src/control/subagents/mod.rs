@@ -13,7 +13,8 @@
 //! | `verbs` | lists, messages and aborts for people and clients |
 //!
 //! A call ends when its children have ended; the model makes no request meanwhile. A call in the background returns at
-//! once, and the end of each child is a message; the user can move a call to the background while it runs. Children run in this process; each has its own session and shell.
+//! once, and the end of each child is a message; the user can move a call to the background while it runs. Children run
+//! in this process; each has its own session and shell.
 
 mod batch;
 mod follow;

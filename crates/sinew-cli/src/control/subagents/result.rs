@@ -15,6 +15,10 @@ use crate::app::OpenSession;
 /// The maximum length of a result in the parent's conversation, in characters.
 const OUTPUT: usize = 5_000;
 
+/// Tells a model how it learns of the end of children in the background.
+const MEANWHILE: &str =
+    "The end of each arrives as a message. Do something else, or end your turn; do not wait for them.";
+
 /// How a child ended.
 pub(super) struct End {
     pub(super) state: ChildState,
@@ -95,11 +99,7 @@ pub(super) fn output(results: &[ChildResult]) -> ToolOutput {
 /// Returns the result of a call whose children work in the background.
 pub(super) fn started(children: &[Arc<Child>]) -> ToolOutput {
     let lines: Vec<String> = children.iter().map(|child| child.requester.to_string()).collect();
-    let text = format!(
-        "Started in the background: {}.\nThe end of each arrives as a message. Do something else, or end your turn; there is \
-         no need to look after them.",
-        lines.join(", ")
-    );
+    let text = format!("Started in the background: {}.\n{MEANWHILE}", lines.join(", "));
     ToolOutput::text(text).with_details(json!({"background": true, "children": states(children)}))
 }
 
@@ -110,11 +110,8 @@ pub(super) fn moved(results: &[ChildResult], children: &[Arc<Child>]) -> ToolOut
     let lines: Vec<String> =
         children.iter().filter(|child| !is_ended(child)).map(|child| child.requester.to_string()).collect();
     let ended = if results.is_empty() { String::new() } else { format!("\n\n{}", report(results)) };
-    let text = format!(
-        "The user moved this call to the background. Still at work: {}.\nThe end of each arrives as a message. Do something \
-         else, or end your turn; there is no need to look after them.{ended}",
-        lines.join(", ")
-    );
+    let lines = lines.join(", ");
+    let text = format!("The user moved this call to the background. Still at work: {lines}.\n{MEANWHILE}{ended}");
     let details = json!({"background": true, "children": states(children), "results": results});
     ToolOutput::text(text).with_details(details)
 }

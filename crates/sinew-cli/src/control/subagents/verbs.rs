@@ -113,7 +113,8 @@ impl Control {
     /// Moves the call that waits for a child to the background, with all children of the call. Returns their ids.
     ///
     /// # Errors
-    /// Returns an error if there is no such child, if no call of the main conversation waits for it, or if it has ended.
+    /// Returns an error if the id is unknown, if the child has ended, or if it works in the background or for another
+    /// child.
     pub(crate) fn move_to_background(&self, id: &str) -> Result<Vec<String>, ControlError> {
         let child = self.child(id)?;
         let id = child.id();

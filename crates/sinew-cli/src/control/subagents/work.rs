@@ -2,7 +2,7 @@
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use futures_util::FutureExt;
 use serde_json::Value;
@@ -25,8 +25,6 @@ use crate::app::OpenSession;
 use crate::app::child::{ChildParts, OpenChild};
 use crate::app::workplace::ChildWorkspace;
 
-/// The interval at which a child that was cancelled is aborted again.
-const ABORT_INTERVAL: Duration = Duration::from_millis(50);
 /// The number of reminders for a child that stops without a result.
 const REMINDERS: u32 = 3;
 
@@ -223,9 +221,6 @@ impl Work<'_> {
         let max_turns = open.agent.settings().run.max_turns;
         let end = |state, error| End::of(open, state, error);
         loop {
-            if child.cancel.is_cancelled() {
-                return end(ChildState::Aborted, None);
-            }
             let outcome = self.prompt(message).await;
             if let Some(result) = submission.accepted() {
                 let output = text_of(&result);
@@ -283,19 +278,16 @@ impl Work<'_> {
     /// Prompts the child. The end of the call or the user can abort it.
     async fn prompt(&self, message: AgentMessage) -> Result<Outcome, ControlError> {
         let Work { child, open, .. } = self;
-        let prompted = open.agent.prompt(vec![message], None);
-        tokio::pin!(prompted);
-        let outcome = tokio::select! {
-            outcome = &mut prompted => outcome,
-            // An abort has no effect before the run has begun.
-            () = child.cancel.cancelled() => loop {
+        // An abort has an effect as soon as the prompt is accepted, also before its run is polled.
+        let run = open.agent.accept(vec![message], None).await?.run();
+        tokio::pin!(run);
+        Ok(tokio::select! {
+            outcome = &mut run => outcome,
+            () = child.cancel.cancelled() => {
                 open.agent.abort();
-                if let Ok(outcome) = tokio::time::timeout(ABORT_INTERVAL, &mut prompted).await {
-                    break outcome;
-                }
-            },
-        };
-        Ok(outcome?)
+                run.await
+            }
+        })
     }
 
     /// Allows one more request, for the result only. The limits of the whole session still hold. Returns the message

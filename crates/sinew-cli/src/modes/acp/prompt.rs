@@ -252,7 +252,7 @@ fn message(session: &Session, blocks: Vec<acp::ContentBlock>, delivery: Option<D
 /// The parts of a prompt.
 #[derive(Default)]
 struct PromptParts {
-    /// What the user typed, with mentions of files.
+    /// The text of the user, with mentions of files.
     text: String,
     /// Embedded files, and descriptions of attachments that cannot be shown.
     attached: String,
@@ -266,13 +266,13 @@ fn parts(blocks: Vec<acp::ContentBlock>) -> PromptParts {
         match block {
             acp::ContentBlock::Text(block) => parts.text.push_str(&block.text),
             acp::ContentBlock::Image(image) => {
-                let name = image.uri.map_or_else(|| "image".to_string(), |uri| path_of(&uri).unwrap_or(uri));
+                let name = image.uri.map_or_else(|| "image".to_string(), name_of);
                 parts.images.push((name, ImageBlock { data: image.data, mime_type: image.mime_type }));
             }
             acp::ContentBlock::ResourceLink(link) => mention(&mut parts.text, &link.uri),
             acp::ContentBlock::Resource(embedded) => match embedded.resource {
                 acp::EmbeddedResourceResource::TextResourceContents(resource) => {
-                    parts.attached.push_str(&embedded_file(resource.uri, &resource.text));
+                    parts.attached.push_str(&embedded_file(&name_of(resource.uri), &resource.text));
                 }
                 acp::EmbeddedResourceResource::BlobResourceContents(blob) => add_blob(&mut parts, blob),
                 _ => parts.attached.push_str(UNSUPPORTED),
@@ -292,9 +292,9 @@ fn add_blob(parts: &mut PromptParts, blob: acp::BlobResourceContents) {
     let mime_type = blob.mime_type.unwrap_or_else(|| "application/octet-stream".into());
     let decoded = STANDARD.decode(&blob.blob).map_err(|error| format!("It is not valid base64: {error}"));
     let text = decoded.map(|bytes| String::from_utf8(bytes).ok().filter(|text| !text.contains('\0')));
-    let name = path_of(&blob.uri).unwrap_or_else(|| blob.uri.clone());
+    let name = name_of(blob.uri);
     match text {
-        Ok(Some(text)) => parts.attached.push_str(&embedded_file(blob.uri, &text)),
+        Ok(Some(text)) => parts.attached.push_str(&embedded_file(&name, &text)),
         Ok(None) if mime_type.starts_with("image/") => {
             parts.images.push((name, ImageBlock { data: blob.blob, mime_type }));
         }
@@ -303,8 +303,12 @@ fn add_blob(parts: &mut PromptParts, blob: acp::BlobResourceContents) {
     }
 }
 
-fn embedded_file(uri: String, text: &str) -> String {
-    let name = path_of(&uri).unwrap_or(uri);
+/// Returns the path of a file, and any other URI itself.
+fn name_of(uri: String) -> String {
+    path_of(&uri).unwrap_or(uri)
+}
+
+fn embedded_file(name: &str, text: &str) -> String {
     format!("\n\n<file path=\"{name}\">\n{}\n</file>", text.trim_end())
 }
 

@@ -6,7 +6,7 @@ use sinew_llm::message::{AgentMessage, Block};
 use sinew_tools::semantics::{OutputView, diff_of};
 use sinew_tui::{AnsiReader, Attrs, Color, Line, Passage, Style};
 
-use super::blocks::{BOLD, DIM};
+use super::blocks::{BOLD, DIM, ERROR};
 use super::transcript::{ending, text_of};
 
 /// The lines of a conversation or of a part of it.
@@ -191,7 +191,7 @@ fn diff_line(line: &str) -> Line {
     let style = match line.as_bytes().first() {
         _ if line.starts_with("+++ ") || line.starts_with("--- ") => DIM,
         Some(b'+') => Style::fg(Color::Named(2)),
-        Some(b'-') => Style::fg(Color::Named(1)),
+        Some(b'-') => ERROR,
         Some(b'@') => DIM,
         _ => Style::PLAIN,
     };

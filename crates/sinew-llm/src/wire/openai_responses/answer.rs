@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::super::protocol::{Progress, ResponseParser, argument_text};
-use super::items::{Item, Items, Place};
+use super::items::{Item, ItemRef, Items};
 use crate::assembly::{Assembly, Kind};
 use crate::error::classify::{self, RequestContext};
 use crate::error::{ErrorInfo, ErrorKind};
@@ -44,24 +44,26 @@ impl ResponseParser for Answer {
     ) -> Result<Progress, ErrorInfo> {
         let text = |key: &str| data.get(key).and_then(Value::as_str).unwrap_or_default();
         let number = |key: &str| data.get(key).and_then(Value::as_u64);
-        let place = Place { number: number("output_index"), id: text("item_id"), call: "" };
+        let item_ref = ItemRef { number: number("output_index"), id: text("item_id"), call: "" };
         let part = number("content_index").unwrap_or(0);
         match text("type") {
             kind @ ("response.output_item.added" | "response.output_item.done") => {
                 if let Some(item) = data.get("item") {
-                    self.item(place, item, kind.ends_with("done"), assembly);
+                    self.item(item_ref, item, kind.ends_with("done"), assembly);
                 }
             }
-            "response.output_text.delta" | "response.refusal.delta" => self.say(place, part, text("delta"), assembly),
-            "response.output_text.done" => self.say_whole(place, part, text("text"), assembly),
-            "response.refusal.done" => self.say_whole(place, part, text("refusal"), assembly),
-            "response.reasoning_summary_text.delta" => self.think(place, data, "summary_index", assembly),
-            "response.reasoning_text.delta" => self.think(place, data, "content_index", assembly),
+            "response.output_text.delta" | "response.refusal.delta" => {
+                self.say(item_ref, part, text("delta"), assembly)
+            }
+            "response.output_text.done" => self.say_whole(item_ref, part, text("text"), assembly),
+            "response.refusal.done" => self.say_whole(item_ref, part, text("refusal"), assembly),
+            "response.reasoning_summary_text.delta" => self.think(item_ref, data, "summary_index", assembly),
+            "response.reasoning_text.delta" => self.think(item_ref, data, "content_index", assembly),
             "response.function_call_arguments.delta" => {
-                self.argue(place, &argument_text(data.get("delta")), false, assembly)
+                self.argue(item_ref, &argument_text(data.get("delta")), false, assembly)
             }
             "response.function_call_arguments.done" => {
-                self.argue(place, &argument_text(data.get("arguments")), true, assembly)
+                self.argue(item_ref, &argument_text(data.get("arguments")), true, assembly)
             }
             "response.completed"
             | "response.done"
@@ -81,10 +83,10 @@ impl ResponseParser for Answer {
         else {
             return false;
         };
-        let place = Place { number: output_index, id: item_id.as_deref().unwrap_or_default(), call: "" };
+        let item_ref = ItemRef { number: output_index, id: item_id.as_deref().unwrap_or_default(), call: "" };
         match &*kind {
-            "response.output_text.delta" => self.say(place, content_index.unwrap_or(0), &delta, assembly),
-            "response.function_call_arguments.delta" => self.argue(place, &delta, false, assembly),
+            "response.output_text.delta" => self.say(item_ref, content_index.unwrap_or(0), &delta, assembly),
+            "response.function_call_arguments.delta" => self.argue(item_ref, &delta, false, assembly),
             _ => return false,
         }
         true
@@ -103,15 +105,15 @@ impl Answer {
     }
 
     /// Processes the first or the final form of an item.
-    fn item(&mut self, place: Place<'_>, item: &Value, last: bool, assembly: &mut Assembly) {
+    fn item(&mut self, item_ref: ItemRef<'_>, item: &Value, last: bool, assembly: &mut Assembly) {
         let text = |key: &str| item.get(key).and_then(Value::as_str).unwrap_or_default();
-        let id = if text("id").is_empty() { place.id } else { text("id") };
-        let place = Place { number: place.number, id, call: text("call_id") };
+        let id = if text("id").is_empty() { item_ref.id } else { text("id") };
+        let item_ref = ItemRef { number: item_ref.number, id, call: text("call_id") };
         let Some(kind) = kind_of(item) else {
             return;
         };
-        let known = self.items.known(place, kind, last);
-        let Some(at) = known.or_else(|| self.begin(place, item, last, assembly)) else {
+        let known = self.items.known(item_ref, kind, last);
+        let Some(at) = known.or_else(|| self.begin(item_ref, item, last, assembly)) else {
             return;
         };
         if last {
@@ -122,7 +124,7 @@ impl Answer {
     }
 
     /// Begins an item. A call without a name waits for its final form, unless this is it (`last`).
-    fn begin(&mut self, place: Place<'_>, item: &Value, last: bool, assembly: &mut Assembly) -> Option<usize> {
+    fn begin(&mut self, item_ref: ItemRef<'_>, item: &Value, last: bool, assembly: &mut Assembly) -> Option<usize> {
         let text = |key: &str| item.get(key).and_then(Value::as_str).unwrap_or_default();
         let kind = kind_of(item)?;
         let index = match text("type") {
@@ -138,26 +140,26 @@ impl Answer {
             _ => assembly.begin(kind),
         };
         if kind == Kind::ToolCall {
-            assembly.delta(index, &self.items.take_early(place));
+            assembly.delta(index, &self.items.take_early(item_ref));
         }
-        Some(self.items.insert(place, kind, index))
+        Some(self.items.insert(item_ref, kind, index))
     }
 
     /// Returns the item that a delta extends, which begins with it if the server has not announced it. `None` if it
     /// has ended.
-    fn open(&mut self, place: Place<'_>, kind: Kind, assembly: &mut Assembly) -> Option<&mut Item> {
-        let at = match self.items.extended(place, kind) {
+    fn open(&mut self, item_ref: ItemRef<'_>, kind: Kind, assembly: &mut Assembly) -> Option<&mut Item> {
+        let at = match self.items.extended(item_ref, kind) {
             Some(known) => known?,
-            None => self.items.insert(place, kind, assembly.begin(kind)),
+            None => self.items.insert(item_ref, kind, assembly.begin(kind)),
         };
         self.items.list.get_mut(at)
     }
 
-    fn say(&mut self, place: Place<'_>, part: u64, delta: &str, assembly: &mut Assembly) {
+    fn say(&mut self, item_ref: ItemRef<'_>, part: u64, delta: &str, assembly: &mut Assembly) {
         if delta.is_empty() {
             return;
         }
-        if let Some(item) = self.open(place, Kind::Text, assembly) {
+        if let Some(item) = self.open(item_ref, Kind::Text, assembly) {
             if item.heard.last() != Some(&part) {
                 item.heard.push(part);
             }
@@ -166,29 +168,29 @@ impl Answer {
     }
 
     /// Processes the whole text of a part, which repeats its deltas if it has any.
-    fn say_whole(&mut self, place: Place<'_>, part: u64, text: &str, assembly: &mut Assembly) {
-        let known = self.items.extended(place, Kind::Text).flatten();
+    fn say_whole(&mut self, item_ref: ItemRef<'_>, part: u64, text: &str, assembly: &mut Assembly) {
+        let known = self.items.extended(item_ref, Kind::Text).flatten();
         if known.is_none_or(|at| !self.items.list[at].heard.contains(&part)) {
-            self.say(place, part, text, assembly);
+            self.say(item_ref, part, text, assembly);
         }
     }
 
-    fn argue(&mut self, place: Place<'_>, arguments: &str, last: bool, assembly: &mut Assembly) {
-        match self.items.extended(place, Kind::ToolCall) {
+    fn argue(&mut self, item_ref: ItemRef<'_>, arguments: &str, last: bool, assembly: &mut Assembly) {
+        match self.items.extended(item_ref, Kind::ToolCall) {
             Some(Some(at)) if last => assembly.settle_arguments(self.items.list[at].index, arguments),
             Some(Some(at)) => assembly.delta(self.items.list[at].index, arguments),
-            None if !arguments.is_empty() => self.items.keep(place, arguments, last, assembly),
+            None if !arguments.is_empty() => self.items.keep(item_ref, arguments, last, assembly),
             _ => {}
         }
     }
 
-    fn think(&mut self, place: Place<'_>, data: &Value, part_key: &str, assembly: &mut Assembly) {
+    fn think(&mut self, item_ref: ItemRef<'_>, data: &Value, part_key: &str, assembly: &mut Assembly) {
         let part = data.get(part_key).and_then(Value::as_u64).unwrap_or(0);
         let delta = data.get("delta").and_then(Value::as_str).unwrap_or_default();
         if delta.is_empty() {
             return;
         }
-        let Some(item) = self.open(place, Kind::Thinking, assembly) else {
+        let Some(item) = self.open(item_ref, Kind::Thinking, assembly) else {
             return;
         };
         let part = (part_key.to_string(), part);
@@ -257,8 +259,8 @@ impl Answer {
                 claimed[at] = true;
                 self.finish(at, item, assembly);
             } else if is_new {
-                let place = Place { number: None, id: "", call };
-                if let Some(at) = self.begin(place, item, true, assembly) {
+                let item_ref = ItemRef { number: None, id: "", call };
+                if let Some(at) = self.begin(item_ref, item, true, assembly) {
                     self.finish(at, item, assembly);
                 }
             }

@@ -3,9 +3,9 @@
 use serde_json::Value;
 use sinew_tools::{ApprovalRequest, FileChange};
 use sinew_tui::theme::{Theme, Token};
-use sinew_tui::{Attrs, Color, DiffOptions, EditAction, EditorStyle, Line, Row, Style, WrapMode, diff_lines, wrap};
+use sinew_tui::{Attrs, DiffOptions, EditAction, EditorStyle, Line, Row, Style, WrapMode, diff_lines, wrap};
 
-use super::super::blocks::language;
+use super::super::blocks::{BOLD, DIM, ERROR, NOTICE, language};
 use super::super::keys::{Action, ListAction};
 use super::{ALWAYS, NO_BECAUSE, Panel, Reply, SESSION};
 
@@ -13,11 +13,8 @@ use super::{ALWAYS, NO_BECAUSE, Panel, Reply, SESSION};
 const ROOMY: usize = 10;
 /// The minimum number of visible choices below a long question.
 const CHOICES: usize = 6;
-/// The choices about a call where there is no room for a row each.
+/// The choices about a call in a panel that is too low for a row each.
 const SHORT: [&str; 5] = ["yes", "in this session", "always", "no", "no, and say why"];
-
-const BOLD: Style = Style::PLAIN.with(Attrs::BOLD);
-const DIM: Style = Style::PLAIN.with(Attrs::DIM);
 
 /// The rows below the effect of a call.
 struct Choices {
@@ -60,7 +57,7 @@ impl Panel {
         let mut rows = Vec::new();
         for (at, text) in self.title.lines().enumerate() {
             let mark = if at == 0 { "? " } else { "  " };
-            let mut title = Line::styled(mark, Style::fg(Color::Named(3)).with(Attrs::BOLD));
+            let mut title = Line::styled(mark, NOTICE.with(Attrs::BOLD));
             title.push(text, if at == 0 { BOLD } else { Style::PLAIN });
             wrap(&title, width, WrapMode::Words, 1, (&Line::new(), &Line::new()), &mut rows);
         }
@@ -142,7 +139,7 @@ impl Panel {
         let hint = format!("{}{rules} · {}: back", list(ListAction::Confirm), list(ListAction::Cancel));
         let (hint, style) = match self.fault.as_str() {
             "" => (hint.as_str(), DIM),
-            fault => (fault, Style::fg(Color::Named(1))),
+            fault => (fault, ERROR),
         };
         wrap(&Line::styled(hint, style), width, WrapMode::Words, 1, (&Line::new(), &Line::new()), &mut rows);
         rows
