@@ -79,7 +79,7 @@ const MENU = [
         ["docs/agent/rpc.md", "agent/rpc", "RPC"],
       ]],
       ["Reference", [
-        ["crates/sinew-cli/SETTINGS.md", "agent/settings", "Settings"],
+        ["crates/sinew-control/SETTINGS.md", "agent/settings", "Settings"],
         ["packages/sinew/README.md", "agent/npm", "@sinew/sinew"],
       ]],
     ],

@@ -2,69 +2,29 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | `args` | the command line: the table of flags and the parsed values |
-//! | `config` | the environment, directories, layers of settings |
 //! | `shell_roles` | the roles in which the program starts itself to run shells |
-//! | `settings` | the table of settings, their layers and the typed values |
-//! | `trust` | whether the user trusts the project's files that can start programs |
-//! | `startup` | all of the above: everything that the program was started with |
 //! | `commands` | commands that need no agent: sessions, config, login, models, export |
-//! | `mcp` | `sinew mcp …`, and the MCP servers of a session |
-//! | `models` | selection of the model, keys, connections |
-//! | `secrets` | values that are hidden from providers and session files |
-//! | `sessions` | directories and files of sessions |
+//! | `mcp` | `sinew mcp …` |
 //! | `prompt` | the prompt of a command line: words, standard input, files |
-//! | `resources` | skills, commands, templates and rules |
-//! | `extensions` | hooks and permissions, which check each call before it runs |
-//! | `app` | the steps of a start, and the sessions that an app opens |
-//! | `control` | the actions that every mode offers, as typed functions |
-//! | `modes` | print, json, rpc, acp and interactive: they translate to and from `control` |
-//! | `signals` | signals that end the program |
-//! | `schema` | the JSON Schema of `--output-schema` |
-//! | `log` | `SINEW_LOG` and `SINEW_TIMING` |
-//! | `output` | stdout and stderr, with keys of providers masked |
-//! | `memory` | returning freed memory to the system |
-//! | `failure` | an error that ends the program before an agent starts |
+//! | `modes` | print, json and rpc |
 //!
-//! Modules import downwards: modes → control → app → the rest. This crate is the only one that reads the environment,
-//! prints, and ends the process.
+//! Settings, arguments and the actions of all modes are in `sinew-control`, the interactive mode in
+//! `sinew-interactive`, the mode for editors in `sinew-acp`.
 
-mod app;
-mod args;
 mod commands;
-mod config;
-mod control;
-mod extensions;
-mod failure;
-mod log;
 mod mcp;
-#[cfg(unix)]
-mod memory;
-mod models;
 mod modes;
-mod output;
 mod prompt;
-mod resources;
-mod sandbox;
-mod schema;
-mod secrets;
-mod sessions;
-mod settings;
 #[cfg(target_os = "linux")]
 mod shell_roles;
-#[cfg(unix)]
-mod signals;
-mod startup;
-mod sys;
-mod terminal_line;
-pub mod trust;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use args::{Args, Mode};
-use failure::Failure;
-use startup::Startup;
+use sinew_control::args::{self, Args, Mode};
+use sinew_control::failure::Failure;
+use sinew_control::startup::{self, Startup};
+use sinew_control::{config, extensions, log, output, sys};
 
 /// Runs the program with the arguments of the process.
 #[must_use]
@@ -138,7 +98,7 @@ fn run(args: Args) -> Result<u8, Failure> {
     let code = runtime.block_on(async {
         match startup.args.mode() {
             Mode::Rpc => modes::rpc::run(startup, warnings, &mut timing).await,
-            Mode::Acp => modes::acp::run(startup, before, warnings).await,
+            Mode::Acp => sinew_acp::run(startup, before, warnings).await,
             Mode::Text | Mode::Json => modes::run(startup, warnings, &mut timing).await,
         }
     });
@@ -171,16 +131,16 @@ fn sit_down(
     loop {
         let runtime = startup::runtime(2)?;
         let left = runtime.block_on(async {
-            let ending = ending.get_or_insert_with(signals::EndSignal::listen);
-            modes::interactive::run(startup, warnings, ending, &mut timing).await
+            let ending = ending.get_or_insert_with(sinew_interactive::EndSignal::listen);
+            sinew_interactive::run(startup, warnings, ending, &mut timing).await
         });
-        let Ok(modes::interactive::ExitOutcome { moved: Some(moved), .. }) = left else {
+        let Ok(sinew_interactive::ExitOutcome { moved: Some(moved), .. }) = left else {
             runtime.shutdown_background();
             end(timing, is_timed);
             return left.map(|left| left.code);
         };
         // The session is opened again, so no task may still use it.
-        runtime.shutdown_timeout(modes::END);
+        runtime.shutdown_timeout(sinew_control::ending::END);
         let choice = args::SessionChoice::File(moved.session.to_string_lossy().into_owned());
         (startup, warnings) = Startup::in_folder(args.clone(), before.clone(), &moved.folder, choice)?;
     }

@@ -8,14 +8,13 @@ use sinew::base::{CancelHandle, CancelToken, read_limited};
 use sinew_agent::extension::Context;
 use sinew_agent::mcp::Manager;
 use sinew_agent::resource::{Attacher, Commands, Prompt, PromptInputs, ResourceFolders, Resources};
+use sinew_control::app::{App, OpenSession};
+use sinew_control::args::Args;
+use sinew_control::config::Environment;
+use sinew_control::failure::Failure;
 use sinew_llm::message::{AgentMessage, FileMention, MentionedFile};
 use sinew_session::clock::Clock;
 use sinew_tools::{Host, ImageSettings};
-
-use crate::app::{App, OpenSession};
-use crate::args::Args;
-use crate::config::Environment;
-use crate::failure::Failure;
 
 /// The maximum size of standard input in bytes.
 const STDIN: u64 = 10 * 1024 * 1024;
@@ -172,11 +171,14 @@ struct PatientReader {
 
 impl Read for PatientReader {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
-        if !self.has_told && crate::sys::silent(SILENCE) {
+        if !self.has_told && sinew_control::sys::silent(SILENCE) {
             self.has_told = true;
-            crate::output::tell(&format!("Waiting for the end of standard input ({} bytes so far).", self.read));
+            sinew_control::output::tell(&format!(
+                "Waiting for the end of standard input ({} bytes so far).",
+                self.read
+            ));
         }
-        let count = crate::sys::read_stdin(buffer)?;
+        let count = sinew_control::sys::read_stdin(buffer)?;
         self.read += count;
         Ok(count)
     }
@@ -184,8 +186,8 @@ impl Read for PatientReader {
 
 /// Reads standard input to its end. Unless `waits` is set, gives up if nothing arrives at first.
 fn stdin(waits: bool) -> Result<String, Failure> {
-    if !waits && crate::sys::silent(SILENCE) {
-        crate::output::tell(SILENT);
+    if !waits && sinew_control::sys::silent(SILENCE) {
+        sinew_control::output::tell(SILENT);
         return Ok(String::new());
     }
     let read = read_limited(PatientReader { read: 0, has_told: waits }, STDIN);

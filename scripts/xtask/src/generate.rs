@@ -9,7 +9,7 @@ use serde_json::Value;
 
 const TYPES: &str = "packages/natives/src/native.d.ts";
 const EXPORTS: &str = "packages/natives/src/native-exports.ts";
-const SETTINGS: &str = "crates/sinew-cli/SETTINGS.md";
+const SETTINGS: &str = "crates/sinew-control/SETTINGS.md";
 const HEAD: &str = "// Written by `cargo xtask gen`.\n";
 
 /// Writes both files.

@@ -21,7 +21,7 @@ cargo xtask COMMAND
   tidy   hold the imports that ARCHITECTURE.md allows, the file sizes, and the list of dependencies
   gen    write packages/natives/src/native.d.ts and native-exports.ts from native/
   gen models [FILE]   write the table of models, from FILE or from the pinned release of LiteLLM (needs the network)
-  gen settings  write crates/sinew-cli/SETTINGS.md from the table of settings; a test of sinew-cli holds it
+  gen settings  write crates/sinew-control/SETTINGS.md from the table of settings; a test of sinew-control compares it
   gen --check   fail where a generated file is not up to date, or the reference states another default than the core has
 ";
 

@@ -22,6 +22,8 @@ use source::Excusable;
 
 /// A source file with more lines than this probably does more than one thing.
 const LONGEST: usize = 800;
+/// The crates that are part of a program and may print, read the environment and keep state of the process.
+const PROGRAMS: [&str; 5] = ["sinew-acp", "sinew-cli", "sinew-control", "sinew-interactive", "sinew-testkit"];
 /// A file of the binding with more lines than this probably contains logic.
 const LONGEST_BINDING: usize = 150;
 
@@ -185,7 +187,7 @@ fn structure(files: &[(String, String)]) -> Vec<Excusable> {
     for (name, mut files) in crates {
         let is_test = |module: &[String]| (1..=module.len()).any(|end| tests.contains(&(name, module[..end].to_vec())));
         files.retain(|(path, file)| !is_test(&file.module) && !path.ends_with("tests.rs"));
-        let program = ["sinew-cli", "sinew-testkit", "native", "xtask"].contains(&name);
+        let program = PROGRAMS.contains(&name) || ["native", "xtask"].contains(&name);
         for (path, file) in files.iter().filter(|_| !program) {
             faults.extend(states(&file.code).into_iter().map(|name| {
                 (format!("state {path} {name}"), format!("{path}: `{name}` is state of the process (invariant 4)"))
@@ -241,8 +243,8 @@ fn allowed(found: Vec<Excusable>, list: &str, faults: &mut Vec<String>) {
 
 /// Returns true if a file of a library, outside of its tests, reads an environment variable.
 fn reads_environment(path: &str, text: &str) -> bool {
-    let program = path.contains("/src/bin/")
-        || ["sinew-cli", "sinew-testkit"].iter().any(|name| path.starts_with(&format!("crates/{name}/")));
+    let program =
+        path.contains("/src/bin/") || PROGRAMS.iter().any(|name| path.starts_with(&format!("crates/{name}/")));
     let code = text.split("#[cfg(test)]\nmod ").next().unwrap_or_default();
     let library = path.starts_with("crates/") && path.contains("/src/") && !path.ends_with("tests.rs") && !program;
     library && (code.contains("env::var") || code.contains("env::home_dir"))

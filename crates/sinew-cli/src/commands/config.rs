@@ -4,11 +4,10 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use sinew::base::ErrorCode;
-
-use crate::failure::Failure;
-use crate::output::{print, warn};
-use crate::settings::{self, KEYS, Values};
-use crate::startup::Startup;
+use sinew_control::failure::Failure;
+use sinew_control::output::{print, warn};
+use sinew_control::settings::{self, KEYS, Values};
+use sinew_control::startup::Startup;
 
 const USAGE: &str = "use sinew config get [KEY], sinew config set KEY VALUE, sinew config unset KEY, sinew config list or sinew config path";
 

@@ -4,16 +4,15 @@ use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 use sinew::sandbox::{Enforcement, Promise};
+use sinew_control::extensions;
+use sinew_control::failure::Failure;
+use sinew_control::models::ModelSelector;
+use sinew_control::output::{plain, print};
+use sinew_control::sandbox::Limits;
+use sinew_control::secrets;
+use sinew_control::settings::SandboxMode;
+use sinew_control::startup::Startup;
 use sinew_tools::Confinement;
-
-use crate::extensions;
-use crate::failure::Failure;
-use crate::models::ModelSelector;
-use crate::output::{plain, print};
-use crate::sandbox::Limits;
-use crate::secrets;
-use crate::settings::SandboxMode;
-use crate::startup::Startup;
 
 pub(super) const HELP: &str = "\
 sinew doctor: check this machine, the settings and the sandbox

@@ -3,17 +3,16 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use sinew_control::config::Paths;
+use sinew_control::failure::Failure;
+use sinew_control::models::ModelSelector;
+use sinew_control::output::{print, warn};
+use sinew_control::secrets;
+use sinew_control::sessions::{self, SessionFolders};
+use sinew_control::startup::Startup;
 use sinew_export::{Options, export};
 use sinew_session::clock::SystemClock;
 use sinew_session::{Blobs, Session, SessionOptions};
-
-use crate::config::Paths;
-use crate::failure::Failure;
-use crate::models::ModelSelector;
-use crate::output::{print, warn};
-use crate::secrets;
-use crate::sessions::{self, SessionFolders};
-use crate::startup::Startup;
 
 /// Writes the page of the session that `source` names.
 ///

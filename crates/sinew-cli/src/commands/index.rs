@@ -5,12 +5,11 @@ use std::time::SystemTime;
 
 use serde_json::{Value, json};
 use sinew::search::{StoredIndex, Workspaces};
+use sinew_control::config::work_tree;
+use sinew_control::failure::Failure;
+use sinew_control::output::{print, warn};
+use sinew_control::startup::Startup;
 use sinew_session::clock::iso;
-
-use crate::config::work_tree;
-use crate::failure::Failure;
-use crate::output::{print, warn};
-use crate::startup::Startup;
 
 pub(super) const HELP: &str = "\
 sinew index: show and delete the search indexes of large work trees

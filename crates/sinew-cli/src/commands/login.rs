@@ -5,19 +5,19 @@ mod hidden;
 use std::io::Read;
 use std::time::Duration;
 
+use sinew_control::config::Environment;
+use sinew_control::failure::Failure;
+use sinew_control::models::ModelSelector;
+use sinew_control::models::checked_key;
+use sinew_control::output::{print, tell, warn};
+use sinew_control::secrets;
+use sinew_control::startup::Startup;
+use sinew_control::sys::signals;
+use sinew_control::terminal_line::line;
 use sinew_llm::credentials::login::{BrowserLogin, DeviceLogin, LoginKind, login_kind};
 use sinew_llm::error::{ErrorInfo, ErrorKind};
 use sinew_llm::models::{ProviderEntry, Registry};
 use sinew_session::clock::{Clock, SystemClock};
-
-use crate::config::Environment;
-use crate::failure::Failure;
-use crate::models::ModelSelector;
-use crate::output::{print, tell, warn};
-use crate::secrets;
-use crate::startup::Startup;
-use crate::sys::signals;
-use crate::terminal_line::line;
 
 pub(super) const HELP: &str = "\
 sinew login, sinew logout: store and remove API keys and logins
@@ -56,7 +56,7 @@ pub(super) fn run(startup: &Startup, warnings: &[String], command: &str, words: 
     let models = ModelSelector::read(startup, &secrets::none(), "")?;
     warn(warnings);
     warn(&models.warnings);
-    let runtime = crate::startup::runtime(1)?;
+    let runtime = sinew_control::startup::runtime(1)?;
     let place = paths.agent.join("auth.json").display().to_string();
     let code = runtime.block_on(async {
         let signalled = signals();
@@ -207,22 +207,6 @@ async fn key(environment: &Environment, id: &str) -> Result<String, Failure> {
     };
     let key = checked_key(&text).map_err(|why| Failure::usage(format!("login {id}: {why}; nothing was stored")))?;
     Ok(key.to_string())
-}
-
-/// Returns the key in a text.
-///
-/// # Errors
-/// Returns the reason if the text contains no key.
-pub(crate) fn checked_key(text: &str) -> Result<&str, &'static str> {
-    let key = text.trim();
-    if key.is_empty() {
-        return Err("no key was entered");
-    }
-    // The characters that a header can contain; auth.json would interpret a leading `!` as a command.
-    if !key.bytes().all(|byte| byte.is_ascii_graphic()) || key.starts_with('!') {
-        return Err("not a valid key: a key is one word of letters, digits and punctuation");
-    }
-    Ok(key)
 }
 
 fn refused(error: ErrorInfo) -> Failure {

@@ -9,10 +9,10 @@ mod models;
 mod sessions;
 mod undo;
 
-use crate::args::{Args, COMMANDS};
-use crate::control::commands::near;
-use crate::failure::Failure;
-use crate::startup::Startup;
+use sinew_control::actions::commands::near;
+use sinew_control::args::{Args, COMMANDS};
+use sinew_control::failure::Failure;
+use sinew_control::startup::Startup;
 
 /// Runs the command that the flags or words name, and returns its exit code; `None` if the words are a prompt. Commands
 /// that depend on the settings print `warnings` of the start.
@@ -42,9 +42,9 @@ pub(crate) fn run(startup: &Startup, warnings: &[String]) -> Result<Option<u8>, 
         ["mcp", ref rest @ ..] => crate::mcp::run(startup, warnings, rest).map(Some),
         ["completions"] => Err(Failure::usage("sinew completions needs a shell: bash, zsh or fish")),
         ["completions", shell] => completions(shell).map(Some),
-        ["help", ref command @ ..] => crate::output::print(&help_of(command.first().copied())).map(Some),
-        ["version"] => crate::output::print(crate::VERSION).map(Some),
-        ["man"] => crate::output::print(&crate::args::man()).map(Some),
+        ["help", ref command @ ..] => sinew_control::output::print(&help_of(command.first().copied())).map(Some),
+        ["version"] => sinew_control::output::print(crate::VERSION).map(Some),
+        ["man"] => sinew_control::output::print(&sinew_control::args::man()).map(Some),
         ["plugin", "new", ..] => Err(unavailable("plugin")),
         _ => Ok(None),
     }
@@ -85,11 +85,11 @@ fn misspelt(words: &[&str]) -> Option<String> {
 }
 
 fn completions(shell: &str) -> Result<u8, Failure> {
-    let script = crate::args::completions(shell);
+    let script = sinew_control::args::completions(shell);
     let script = script.ok_or_else(|| {
         Failure::usage(format!("sinew completions {shell}: use bash, zsh or fish. Use -p to send a message"))
     })?;
-    crate::output::print(&script)
+    sinew_control::output::print(&script)
 }
 
 fn unavailable(command: &str) -> Failure {
@@ -110,6 +110,6 @@ fn help_of(command: Option<&str>) -> String {
         Some("doctor") => doctor::HELP.to_string(),
         Some("mcp") => crate::mcp::HELP.to_string(),
         Some("login" | "logout") => login::HELP.to_string(),
-        _ => crate::args::help(),
+        _ => sinew_control::args::help(),
     }
 }

@@ -1,17 +1,17 @@
 //! Implements `--list-models [FILTER]`.
 
-use crate::failure::Failure;
-use crate::models::ModelSelector;
-use crate::output::{self, print};
-use crate::secrets;
-use crate::startup::Startup;
+use sinew_control::failure::Failure;
+use sinew_control::models::ModelSelector;
+use sinew_control::output::{self, print};
+use sinew_control::secrets;
+use sinew_control::startup::Startup;
 
 /// Lists the models that match the filter.
 ///
 /// # Errors
 /// Returns an error if a script is invalid, or if stdout cannot be written.
 pub(super) fn list(startup: &Startup, warnings: &[String], filter: &str) -> Result<u8, Failure> {
-    let runtime = crate::startup::runtime(1)?;
+    let runtime = sinew_control::startup::runtime(1)?;
     let code = runtime.block_on(show(startup, warnings, &filter.to_lowercase()));
     runtime.shutdown_background();
     code

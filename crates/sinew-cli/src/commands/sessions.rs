@@ -3,13 +3,12 @@
 use std::path::PathBuf;
 
 use sinew::base::ErrorCode;
+use sinew_control::failure::Failure;
+use sinew_control::output::print;
+use sinew_control::sessions::{SessionFolders, resolve_any};
+use sinew_control::startup::Startup;
 use sinew_session::clock::iso;
 use sinew_session::{Blobs, Scope};
-
-use crate::failure::Failure;
-use crate::output::print;
-use crate::sessions::{SessionFolders, resolve_any};
-use crate::startup::Startup;
 
 pub(super) const HELP: &str = "\
 sinew sessions: list and delete earlier conversations

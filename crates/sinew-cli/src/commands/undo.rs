@@ -3,20 +3,19 @@
 use std::io::{BufRead, IsTerminal};
 use std::sync::Arc;
 
+use sinew::base::{CancelToken, Error};
 use sinew_agent::undo::{CheckpointStore, UndoPlan, carry_out, history, plan_redo, plan_text, plan_undo};
 use sinew_agent::undo::{UndoResult, result_text};
+use sinew_control::actions::undo::UndoArguments;
+use sinew_control::app::checkpoints;
+use sinew_control::args::SessionChoice;
+use sinew_control::failure::Failure;
+use sinew_control::output::{print, warn};
+use sinew_control::secrets;
+use sinew_control::sessions::SessionStore;
+use sinew_control::startup::Startup;
 use sinew_session::Session;
 use sinew_session::clock::{Clock, SystemClock};
-
-use crate::app::checkpoints;
-use crate::args::SessionChoice;
-use crate::control::undo::UndoArguments;
-use crate::failure::Failure;
-use crate::output::{print, warn};
-use crate::secrets;
-use crate::sessions::SessionStore;
-use crate::startup::Startup;
-use sinew::base::{CancelToken, Error};
 
 pub(super) const HELP: &str = "\
 sinew undo: undo the file changes of the last turn of a session

@@ -3,13 +3,12 @@
 use serde_json::{Value, json};
 use sinew_agent::mcp::cache::{Cache, KnownServer};
 use sinew_agent::mcp::config::{Entries, Entry, EntryStatus, ServerConfig, Transport};
+use sinew_control::failure::Failure;
+use sinew_control::mcp::servers::{find, short};
+use sinew_control::output::print;
+use sinew_control::startup::Startup;
 use sinew_mcp::era::Era;
 use sinew_session::clock::{Clock, SystemClock};
-
-use super::servers::{find, short};
-use crate::failure::Failure;
-use crate::output::print;
-use crate::startup::Startup;
 
 pub(super) fn list(startup: &Startup, entries: &Entries) -> Result<u8, Failure> {
     let cache = cache(startup);

@@ -2,26 +2,22 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | `servers` | the servers that a session may use, from the configuration files |
 //! | `list` | `list` and `get` |
-//! | `edit` | `add`, `remove`, `enable` and `disable`: change one entry of a file and nothing else |
 //! | `test` | `test` |
-//! | `login` | `login` and `logout` |
 //! | `serve` | `serve`: Sinew's tools for other agents |
+//!
+//! `add`, `remove`, `enable`, `disable`, `login` and `logout` are in `sinew_control::mcp`, because `/mcp` offers some of
+//! them in a session.
 
-pub(crate) mod edit;
 mod list;
-pub(crate) mod login;
 mod serve;
-pub(crate) mod servers;
 mod test;
-mod trace;
 
 use sinew_agent::mcp::config::Entries;
-
-use crate::failure::Failure;
-use crate::output::{print, warn};
-use crate::startup::Startup;
+use sinew_control::failure::Failure;
+use sinew_control::mcp::{edit, login, servers};
+use sinew_control::output::{print, warn};
+use sinew_control::startup::Startup;
 
 /// The names of the commands, for errors.
 const COMMANDS: &str = "list, get, add, remove, enable, disable, test, login, logout, reload or serve";

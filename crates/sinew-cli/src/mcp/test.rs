@@ -4,13 +4,12 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use sinew_agent::mcp::config::{EntryStatus, Transport};
+use sinew_control::failure::Failure;
+use sinew_control::mcp::servers::{self, find, keys, ready};
+use sinew_control::output::{print, tell, warn};
+use sinew_control::startup::Startup;
+use sinew_control::sys::signals;
 use sinew_session::clock::SystemClock;
-
-use super::servers::{self, find, keys, ready};
-use crate::failure::Failure;
-use crate::output::{print, tell, warn};
-use crate::startup::Startup;
-use crate::sys::signals;
 
 /// The maximum number of tools that are listed by name.
 const NAMED: usize = 50;
@@ -25,7 +24,7 @@ pub(super) fn run(startup: &Startup, warnings: &[String], name: &str) -> Result<
             Transport::Http { url, .. } => format!("Connecting to {url} …"),
         });
     }
-    let runtime = crate::startup::runtime(2)?;
+    let runtime = sinew_control::startup::runtime(2)?;
     runtime.block_on(async {
         let begun = Instant::now();
         let connecting = manager.connect(name);
@@ -85,7 +84,7 @@ pub(super) fn reload(startup: &Startup, warnings: &[String], names: &[&str]) -> 
         [] => manager.names(),
         names => names.iter().map(ToString::to_string).collect(),
     };
-    let runtime = crate::startup::runtime(2)?;
+    let runtime = sinew_control::startup::runtime(2)?;
     runtime.block_on(async {
         let manager = &manager;
         let starts = names.iter().map(|name| async move { (name, manager.connect(name).await.map(drop)) });

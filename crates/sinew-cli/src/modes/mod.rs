@@ -1,13 +1,9 @@
-//! The modes: they translate between `control` and a person or a program.
+//! The modes for programs: they translate between `sinew_control::actions` and a program.
 //!
 //! This file runs the modes that answer one prompt and exit: text (`print`), events (`json`), one object (`report`).
-//! `rpc` serves another program until that ends, `acp` an editor, `interactive` a person.
+//! `rpc` serves another program until that ends. Editors (`sinew-acp`) and people (`sinew-interactive`) have crates of
+//! their own.
 
-pub(crate) mod acp;
-mod client;
-mod file_uri;
-#[cfg(unix)]
-pub(crate) mod interactive;
 mod json;
 mod print;
 pub(crate) mod report;
@@ -24,28 +20,23 @@ use serde_json::Value;
 use sinew_agent::agent::{AgentSession, IdlePolicy, Outcome, Snapshots, Stop};
 use sinew_agent::event::Event;
 use sinew_agent::resource::Prompt;
+use sinew_control::actions::{Control, commands, prompt};
+use sinew_control::app::{App, OpenSession};
+use sinew_control::args::Mode;
+use sinew_control::ending::{END, LAST_OUTPUT, close, turn_limit};
+use sinew_control::failure::Failure;
+use sinew_control::log::Timing;
+use sinew_control::output::{self, tell};
+use sinew_control::schema::Schema;
+use sinew_control::startup::Startup;
+use sinew_control::sys::signals;
 use sinew_llm::error::ErrorKind;
 use sinew_llm::message::{AssistantMessage, Content, Usage, UserMessage};
-use sinew_tools::Host;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-use crate::app::{App, OpenSession};
-use crate::args::Mode;
-use crate::control::{Control, commands, prompt};
-use crate::failure::Failure;
-use crate::log::Timing;
-use crate::output::{self, tell};
 use crate::prompt::{PromptInput, Prompts};
-use crate::schema::Schema;
-use crate::startup::Startup;
-use crate::sys::signals;
 
-/// The maximum time that a run and its remaining output may take after a signal.
-pub(crate) const END: Duration = Duration::from_millis(2_000);
-const LAST_WORDS: Duration = Duration::from_millis(500);
-/// The maximum time that the shells of a session may take to end after a signal.
-const CLOSE: Duration = Duration::from_millis(150);
 /// The minimum time for hooks at the end, however long the run took to end.
 const HOOK_TIME: Duration = Duration::from_millis(300);
 
@@ -261,7 +252,7 @@ async fn answer(control: Arc<Control>, mut task: Task, warnings: &[String], look
         open.agent.leave();
     }
     let code = ending.code;
-    let limit = if code >= 128 { LAST_WORDS } else { Duration::MAX };
+    let limit = if code >= 128 { LAST_OUTPUT } else { Duration::MAX };
     let shown = tokio::time::timeout(limit, shown).await;
     // Printed after all other output.
     if let Some(text) = &ending.error {
@@ -333,14 +324,6 @@ fn without(all: &Usage, part: &Usage) -> Usage {
     rest.total_tokens = all.total_tokens.saturating_sub(part.total_tokens);
     rest.cost.total = (all.cost.total - part.cost.total).max(0.0);
     rest
-}
-
-/// Terminates the shells and jobs of a session. `code` is the exit code that follows.
-async fn close(host: Arc<Host>, code: u8) {
-    let closed = tokio::task::spawn_blocking(move || host.close());
-    // After a signal, does not wait for a command that ignores signals: its keeper terminates it.
-    let limit = if code >= 128 { CLOSE } else { Duration::MAX };
-    let _ = tokio::time::timeout(limit, closed).await;
 }
 
 /// Runs the prompt or its command, and asks for corrections of an answer that does not match the schema.
@@ -421,13 +404,6 @@ async fn halt(control: &Control, stop: &AtomicBool, work: Pin<&mut impl Future>)
     control.session().agent.abort();
     // Work that takes longer is dropped.
     let _ = tokio::time::timeout(END, work).await;
-}
-
-/// Returns the message that a prompt reached the maximum number of requests.
-pub(crate) fn turn_limit(turns: u32) -> String {
-    format!(
-        "Stopped after {turns} turns. Send \"continue\" to continue; change the limit with --max-turns N or the setting maxTurns."
-    )
 }
 
 /// Returns the exit code of a run, a keyword for programs, and the error message if there is one.

@@ -8,11 +8,11 @@ use std::io::{self, Write};
 
 use serde_json::Value;
 use sinew_agent::event::Event;
+use sinew_control::output::{Output, plain, stderr, tell};
 use sinew_llm::event::StreamEvent;
 use sinew_llm::message::{AgentMessage, text_of};
 
 use super::{EventDisplay, FinalResult, Renderer};
-use crate::output::{Output, plain, stderr, tell};
 
 /// The maximum number of characters of an error.
 const ERROR: usize = 200;

@@ -4,12 +4,12 @@ use std::io;
 
 use serde_json::{Map, Value, json};
 use sinew_agent::event::{Event, SubagentStatus};
+use sinew_control::failure::Failure;
+use sinew_control::output::{self, Output};
 use sinew_llm::message::{AgentMessage, Usage};
 
 use super::print::Text;
 use super::{EventDisplay, FinalResult, Renderer};
-use crate::failure::Failure;
-use crate::output::{self, Output};
 
 /// Writes nothing to stdout before the end, and to stderr what the text mode writes.
 pub(super) struct Report {

@@ -166,7 +166,7 @@ fn a_configured_command_writes_the_right_side_of_the_status_line() {
     // The setting of a project is ignored.
     stage.write("project/.sinew/settings.json", r#"{"tui": {"statusCommand": "echo theirs"}}"#);
     let answers = stage.agent().join("trust.json");
-    sinew_cli::trust::Project::look(&stage.project(), &[]).remember(&answers, false).unwrap();
+    sinew_control::trust::Project::look(&stage.project(), &[]).remember(&answers, false).unwrap();
     let mut terminal = start(&stage, &[]);
     let is_there = |rows: &[String]| rows.iter().any(|row| row.starts_with("ready") && row.ends_with("  mine 0"));
     terminal.until(is_there);

@@ -1,7 +1,7 @@
 //! The effects of a project's files before and after the user trusts it.
 
 use serde_json::json;
-use sinew_cli::trust::Project;
+use sinew_control::trust::Project;
 
 use crate::stage::{RunOutput, Stage, call, text};
 

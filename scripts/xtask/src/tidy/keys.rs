@@ -4,7 +4,13 @@
 use super::source::{self, Excusable};
 
 /// The crates that handle keys.
-const CRATES: [&str; 2] = ["crates/sinew-cli/src/", "crates/sinew-tui/src/"];
+const CRATES: [&str; 5] = [
+    "crates/sinew-acp/src/",
+    "crates/sinew-cli/src/",
+    "crates/sinew-control/src/",
+    "crates/sinew-interactive/src/",
+    "crates/sinew-tui/src/",
+];
 const MODIFIERS: [&str; 4] = ["ctrl+", "shift+", "alt+", "super+"];
 /// Names of keys that have no other meaning.
 const NAMES: [&str; 6] = ["escape", "enter", "tab", "pageUp", "pageDown", "backspace"];
@@ -51,7 +57,7 @@ mod tests {
 
     #[test]
     fn a_key_as_text_is_found_outside_of_the_modules_of_keys() {
-        let ui = "crates/sinew-cli/src/modes/interactive/ui.rs";
+        let ui = "crates/sinew-interactive/src/ui.rs";
         for text in [
             "if key == \"ctrl+o\" {}",
             "hint(\"esc: back\")",
@@ -71,7 +77,7 @@ mod tests {
             check_text(ui, text, false);
         }
         let key = "press(\"ctrl+o\")";
-        check_text("crates/sinew-cli/src/modes/interactive/keys/table.rs", key, false);
+        check_text("crates/sinew-interactive/src/keys/table.rs", key, false);
         check_text("crates/sinew-tui/src/keys.rs", key, false);
         check_text("crates/sinew-term/src/lib.rs", key, false);
         check_text("crates/sinew-tui/src/viewer.rs", key, true);

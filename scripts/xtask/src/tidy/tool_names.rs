@@ -6,7 +6,16 @@ use std::collections::BTreeSet;
 use super::source::{Excusable, code, without_tests};
 
 /// The crates above the tools.
-const CRATES: [&str; 5] = ["sinew-agent", "sinew-cli", "sinew-export", "sinew-permissions", "sinew-session"];
+const CRATES: [&str; 8] = [
+    "sinew-acp",
+    "sinew-agent",
+    "sinew-cli",
+    "sinew-control",
+    "sinew-export",
+    "sinew-interactive",
+    "sinew-permissions",
+    "sinew-session",
+];
 
 /// Finds the texts in the crates above the tools that are the name of one.
 pub(super) fn find(files: &[(String, String)]) -> Vec<Excusable> {

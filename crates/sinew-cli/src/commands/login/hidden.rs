@@ -2,11 +2,10 @@
 
 use std::io::BufRead;
 
+use sinew_control::failure::Failure;
+use sinew_control::output::tell;
+use sinew_control::sys::hide_typing;
 use tokio::sync::oneshot;
-
-use crate::failure::Failure;
-use crate::output::tell;
-use crate::sys::hide_typing;
 
 /// The maximum length of a line in bytes.
 const LONGEST: usize = 16 * 1024;

@@ -4,11 +4,11 @@ use std::os::fd::OwnedFd;
 
 use sinew::Sinew;
 use sinew::walk::rule_files;
+use sinew_control::failure::Failure;
+use sinew_control::sys::landlock::{Rights, confine};
 use sinew_session::files::private_folder;
 
 use super::roots::Roots;
-use crate::failure::Failure;
-use crate::sys::landlock::{Rights, confine};
 
 /// System files that a search reads: about the processors, and the mounts and watches that a workspace needs.
 const FACTS: [&str; 4] =

@@ -20,16 +20,16 @@ mod web;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use sinew_control::failure::Failure;
+use sinew_control::models;
+use sinew_control::output;
+use sinew_control::startup::Startup;
 use sinew_mcp::server::{ServedTool, ServerOptions, Service, serve};
 use sinew_session::artifacts::Artifacts;
 use sinew_tools::semantics::{OutputView, Semantics, ToolKind};
 use sinew_tools::tool::Tool;
 use sinew_tools::{Host, HostOptions, Searches, Shells};
 
-use crate::failure::Failure;
-use crate::models;
-use crate::output;
-use crate::startup::Startup;
 use roots::Roots;
 use web::HttpEndpoint;
 

@@ -2,12 +2,11 @@
 
 use std::io::Read;
 
+use sinew_control::output;
 use sinew_jsonrpc::{Frame, LineDecoder};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
-
-use crate::output;
 
 /// The size in bytes of the buffer between a thread and the protocol.
 const BUFFER: usize = 64 * 1024;

@@ -4,10 +4,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use sinew_control::failure::Failure;
+use sinew_control::startup::Startup;
 use sinew_tools::{PathCheck, PathPolicy};
-
-use crate::failure::Failure;
-use crate::startup::Startup;
 
 /// The resolved paths of the directories; at least one.
 #[derive(Clone)]

@@ -2,16 +2,15 @@
 
 use std::net::{Ipv4Addr, SocketAddr};
 
+use sinew_control::args::McpArgs;
+use sinew_control::failure::Failure;
+use sinew_control::output::{stderr, tell};
+use sinew_control::startup::Startup;
+use sinew_control::sys::signals;
 use sinew_llm::credentials::login::random_secret;
 use sinew_mcp::server::Service;
 use sinew_mcp::server::http::{PATH, serve_http};
 use tokio::net::TcpListener;
-
-use crate::args::McpArgs;
-use crate::failure::Failure;
-use crate::output::{stderr, tell};
-use crate::startup::Startup;
-use crate::sys::signals;
 
 /// The minimum number of characters in a token, so that it cannot be guessed.
 const TOKEN_LENGTH: usize = 16;

@@ -6,10 +6,10 @@ use std::io::{self, Stdout};
 
 use serde_json::Value;
 use sinew_agent::event::Event;
+use sinew_control::output::{self, Output, tell};
 
 pub(super) use self::encoder::EventEncoder;
 use super::{FinalResult, Renderer};
-use crate::output::{self, Output, tell};
 
 /// Writes the header of the session, then one event per line.
 pub(super) struct Lines {

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
+use sinew_control::actions::{Control, ControlError};
 use tokio_util::sync::CancellationToken;
 
 use super::frames::FrameSender;
 use super::host_tools::Calls;
 use super::ui::Ui;
-use crate::control::{Control, ControlError};
 
 /// The only client of the process.
 pub(super) struct Rpc {

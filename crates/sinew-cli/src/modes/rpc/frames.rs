@@ -7,12 +7,12 @@ use std::sync::Arc;
 use serde::Serialize;
 use sinew_agent::agent::Subscriber;
 use sinew_agent::event::Event;
+use sinew_control::client::{TakenBytes, Writer};
+use sinew_control::output::{self, Output};
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
-use crate::modes::client::{TakenBytes, Writer};
 use crate::modes::json::EventEncoder;
-use crate::output::{self, Output};
 
 /// The maximum length of a line in bytes.
 pub(super) const LONGEST: usize = 64 << 20;

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use sinew_agent::mcp::Logout;
+use sinew_control::actions::mcp as verbs;
 use sinew_tools::tool::ToolOutput;
 
 use super::client::{Fields, Rpc, fields};
 use super::reply::Answer;
-use crate::control::mcp as verbs;
 
 #[derive(Deserialize)]
 struct ServerName {

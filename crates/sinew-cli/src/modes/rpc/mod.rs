@@ -49,20 +49,20 @@ use serde_json::{Map, Value, json};
 use sinew::base::replace_lone_surrogates;
 use sinew_agent::agent::{Snapshots, Subscriber};
 use sinew_agent::event::Event;
+use sinew_control::actions::tasks::MOST;
+use sinew_control::actions::{Control, View};
+use sinew_control::app::App;
+use sinew_control::client::{Writer, end_writer};
+use sinew_control::ending::{END, close};
+use sinew_control::failure::Failure;
+use sinew_control::log::Timing;
+use sinew_control::startup::Startup;
+use sinew_control::sys::signals;
 use sinew_tools::Ask;
 use sinew_tools::tool::Boxed;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
-use super::END;
-use super::client::{Writer, end_writer};
-use crate::app::App;
-use crate::control::tasks::MOST;
-use crate::control::{Control, View};
-use crate::failure::Failure;
-use crate::log::Timing;
-use crate::startup::Startup;
-use crate::sys::signals;
 use client::Rpc;
 use command::{Command, Run};
 use frames::{FrameSender, Line};
@@ -218,7 +218,7 @@ impl Rpc {
             open.agent.warn(error.to_string()).await;
         }
         // Terminates the shell and its jobs, even if nobody reads the remaining output.
-        super::close(Arc::clone(&open.host), code).await;
+        close(Arc::clone(&open.host), code).await;
         end_writer(code, self.out.taken(), self.out.end(), writer).await
     }
 }

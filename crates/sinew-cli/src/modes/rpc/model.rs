@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
+use sinew_control::actions::model::{ModelChange, Turn};
 use sinew_llm::model::{Model, ThinkingLevel};
 
 use super::client::{Fields, Rpc, fields};
 use super::reply::Answer;
-use crate::control::model::{ModelChange, Turn};
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]

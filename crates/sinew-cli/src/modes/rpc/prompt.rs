@@ -5,12 +5,12 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde_json::json;
 use sinew_agent::agent::Delivery;
+use sinew_control::actions::ControlError;
+use sinew_control::actions::prompt::{Message, QueuedTexts, Submission};
 use sinew_llm::message::ImageBlock;
 
 use super::client::{Fields, Rpc, fields};
 use super::reply::{Answer, Reply};
-use crate::control::ControlError;
-use crate::control::prompt::{Message, QueuedTexts, Submission};
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -3,10 +3,10 @@
 use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
+use sinew_control::actions::ControlError;
 use sinew_llm::error::ErrorInfo;
 
 use super::frames::FrameSender;
-use crate::control::ControlError;
 
 /// The result of a command; `None` if it has no data.
 pub(super) type Answer = Result<Option<Value>, ControlError>;

@@ -6,12 +6,12 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use sinew_agent::agent::{BranchSummaryChoice, NavigationResult};
+use sinew_control::actions::session::BranchStart;
+use sinew_control::app::OpenSession;
 use sinew_session::clock::iso;
 
 use super::client::{Fields, Rpc, fields};
 use super::reply::{Answer, Reply};
-use crate::app::OpenSession;
-use crate::control::session::BranchStart;
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -6,14 +6,14 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use sinew_agent::core::{Interrupt, QueueMode};
+use sinew_control::actions::ControlError;
+use sinew_control::actions::state::{State, Stats};
 use sinew_session::Session;
 
 use super::client::{Fields, Rpc, fields};
 use super::model::describe;
 use super::reply::{Answer, Reply};
 use super::subagents;
-use crate::control::ControlError;
-use crate::control::state::{State, Stats};
 
 pub(super) async fn state(rpc: Arc<Rpc>, _: Fields) -> Answer {
     let state = rpc.control.state()?;

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
+use sinew_control::actions::ControlError;
+use sinew_control::actions::subagents::ListedChild;
 
 use super::client::{Fields, Rpc, fields};
 use super::reply::Answer;
-use crate::control::ControlError;
-use crate::control::subagents::ListedChild;
 
 /// Returns the children of the session.
 pub(super) async fn list(rpc: Arc<Rpc>, _: Fields) -> Answer {

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde_json::json;
 use sinew_agent::core::{Interrupt, QueueMode};
+use sinew_control::actions::mode::SessionMode;
 
 use super::client::{Fields, Rpc, fields};
 use super::reply::{Answer, Reply};
-use crate::control::mode::SessionMode;
 
 #[derive(Deserialize)]
 struct Queue {

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
+use sinew_control::actions::tools::ListedTool;
 use sinew_tools::Phase;
 
 use super::client::{Fields, Rpc, fields};
 use super::host_tools::{self, ToolDescription};
 use super::reply::Answer;
-use crate::control::tools::ListedTool;
 
 fn listed(rpc: &Rpc) -> Value {
     let describe = |ListedTool { tool, is_active, .. }: ListedTool| {

@@ -10,11 +10,11 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use sinew::checkpoint::{Plan, PlanEntry, RepositoryMove};
 use sinew_agent::undo::{LineCounts, path_of, plan_text};
+use sinew_control::actions::ControlError;
+use sinew_control::actions::undo::{Direction, UndoArguments};
 
 use super::client::{Fields, Rpc, fields};
 use super::reply::Answer;
-use crate::control::ControlError;
-use crate::control::undo::{Direction, UndoArguments};
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", default)]
