@@ -9,8 +9,10 @@ import { join } from "node:path";
 
 /** The replaced package. */
 const REPLACED = "@oh-my-pi/pi-natives";
-/** The supported major versions of the replaced package. */
-const MAJORS = { first: 13, last: 18 };
+/** The supported versions of the replaced package, as major and minor version. */
+const FIRST = [13, 0] as const;
+const LAST = [18, 2] as const;
+const SUPPORTED = `${FIRST[0]} to ${LAST.join(".")}`;
 const OVERRIDE = `npm pkg set 'overrides[${REPLACED}]=npm:@sinew/pi-natives@^0.1.0'`;
 
 interface Manifest {
@@ -34,11 +36,14 @@ export interface OverrideProblem {
 /** Returns the problem with the version that a package needs; undefined if it is supported. */
 function versionProblem({ name, version, dependencies }: Manifest): OverrideProblem | undefined {
   const wanted = dependencies?.[REPLACED];
-  const major = Number(/\d+/.exec(wanted ?? "")?.[0]);
-  if (wanted === undefined || Number.isNaN(major) || (major >= MAJORS.first && major <= MAJORS.last)) return undefined;
+  const [, major, minor] = /(\d+)(?:\.(\d+))?/.exec(wanted ?? "") ?? [];
+  if (wanted === undefined || major === undefined) return undefined;
+  // A range without a minor version, such as "^18", allows the supported ones.
+  const least = `${major}.${minor ?? 0}.0`;
+  if (!isOlder(least, `${FIRST.join(".")}.0`) && !isOlder(`${LAST.join(".")}.0`, least)) return undefined;
   return {
-    problem: `${name} ${version} needs ${REPLACED} ${wanted}, and @sinew/pi-natives has the exports of ${MAJORS.first} to ${MAJORS.last}`,
-    fix: `install a version of ${name} up to ${MAJORS.last}, or remove the override: npm pkg delete 'overrides[${REPLACED}]' && npm install`,
+    problem: `${name} ${version} needs ${REPLACED} ${wanted}, and @sinew/pi-natives has the exports of ${SUPPORTED}`,
+    fix: `install ${name} ${SUPPORTED}, or remove the override: npm pkg delete 'overrides[${REPLACED}]' && npm install`,
   };
 }
 

@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { runtimes } from "../../natives/test/host.mjs";
 
 const PACKAGES = fileURLToPath(new URL("../..", import.meta.url));
 
@@ -55,7 +56,8 @@ test("an agent that can run is confirmed", unix, (t) => {
 /** Folders that cannot work, with the expected messages about the problem and the fix. */
 const PROBLEMS = [
   ["the original is installed", { original: true, bun: "1.4.5" }, /the override has no effect: @oh-my-pi\/pi-natives 18\.2\.3 is installed\n {2}fix: npm pkg set 'overrides\[@oh-my-pi\/pi-natives\]=npm:@sinew\/pi-natives/],
-  ["the agent is newer", { wanted: "19.0.1", bun: "1.4.5" }, /needs @oh-my-pi\/pi-natives 19\.0\.1, and @sinew\/pi-natives has the exports of 13 to 18\n {2}fix: install a version of @oh-my-pi\/\S+ up to 18, or remove the override: npm pkg delete/],
+  ["the agent is newer", { wanted: "19.0.1", bun: "1.4.5" }, /needs @oh-my-pi\/pi-natives 19\.0\.1, and @sinew\/pi-natives has the exports of 13 to 18\.2\n {2}fix: install @oh-my-pi\/\S+ 13 to 18\.2, or remove the override: npm pkg delete/],
+  ["the minor version of the agent is newer", { wanted: "18.3.4", bun: "1.4.5" }, /needs @oh-my-pi\/pi-natives 18\.3\.4, and @sinew\/pi-natives has the exports of 13 to 18\.2/],
   ["the agent is older", { wanted: "^12.1.0", bun: "1.4.5" }, /needs @oh-my-pi\/pi-natives \^12\.1\.0/],
   ["the package of the platform is missing", { addon: false, bun: "1.4.5" }, /found no addon for \S+.*\n {2}fix: .*npm install --include=optional @sinew\/natives-/],
   ["there is no Bun", {}, /pi-coding-agent 18\.2\.3 runs under Bun 1\.3\.14 or later, and no Bun is on PATH; Node cannot run it\n {2}fix: npm install --global bun@latest/],
@@ -70,18 +72,43 @@ for (const [name, state, message] of PROBLEMS) {
   });
 }
 
+/** Versions and ranges that an agent may require. */
+const SUPPORTED = ["13.0.0", "^14.9.9", "18.2.10", "~18.2.3", "^18", "*", "latest"];
+
+test("every supported version is accepted", unix, (t) => {
+  for (const wanted of SUPPORTED) assert.equal(installed(t, { wanted, bun: "1.4.5" }).check().status, 0, wanted);
+});
+
 test("a folder without an agent is named", unix, (t) => {
   const { said } = installed(t).check(tmpdir());
   assert.match(said, /has no @oh-my-pi\/pi-natives in node_modules\n {2}fix: run this command in the folder/);
 });
 
+/** A module that imports exports of which one is only in a later version. */
+const NEWER = ["clipboard", "desktop", "vcs"].map((name) => [`@oh-my-pi/pi-natives/${name}`, "{ later }"]).concat([["@oh-my-pi/pi-natives", "{ glob, later }"]]);
+const VERSION_ERROR = /needs @oh-my-pi\/pi-natives 18\.3\.4, and @sinew\/pi-natives has the exports of 13 to 18\.2\. To fix this, install @oh-my-pi\/\S+ 13 to 18\.2, or remove the override: npm pkg delete/;
+
 test("loading fails in the place of a version that is not here, and names the fix", unix, (t) => {
-  const { load } = installed(t, { wanted: "19.0.1" });
-  for (const what of ["@oh-my-pi/pi-natives", "@oh-my-pi/pi-natives/vcs"]) {
+  const { load } = installed(t, { wanted: "18.3.4" });
+  for (const [what] of NEWER) {
     const { status, stderr } = load(what);
     assert.equal(status, 1);
-    assert.match(stderr, /has the exports of 13 to 18\. To fix this, install a version of/);
+    assert.match(stderr, VERSION_ERROR);
   }
+});
+
+test("under Bun, the error about the version comes before that about an export that is missing", unix, (t) => {
+  const { bun } = runtimes();
+  const start = (root, [what, names]) => {
+    const file = join(root, "agent.mjs");
+    writeFileSync(file, `import ${names} from ${JSON.stringify(what)};\nconsole.log(typeof glob);\n`);
+    return spawnSync(bun, [file], { cwd: root, encoding: "utf8" });
+  };
+  const newer = installed(t, { wanted: "18.3.4" }).root;
+  for (const imports of NEWER) assert.match(start(newer, imports).stderr, VERSION_ERROR, imports[0]);
+  const { root } = installed(t);
+  assert.match(start(root, ["@oh-my-pi/pi-natives", "{ glob, later }"]).stderr, /Export named 'later' not found/);
+  assert.equal(start(root, ["@oh-my-pi/pi-natives", "{ glob }"]).stdout, "function\n");
 });
 
 test("loading without the package of the platform names the package", unix, (t) => {
