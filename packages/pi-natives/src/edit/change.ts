@@ -15,8 +15,8 @@ export interface Change {
   moveTo?: string;
   /** The version that the change was written for. */
   tag?: string;
-  /** The text that the change adds, for rules that check it. */
-  added: string;
+  /** The lines that the change adds, for rules that check them. */
+  added: string[];
   /** Applies the change to the current text, whose lines end with line feeds. */
   apply(text: string, context: ChangeContext): string;
 }

@@ -23,23 +23,26 @@ export function hashlineFormatNumberedLines(text: string, startLine?: number | n
   return text.split("\n").map((line, at) => `${at + (startLine ?? 1)}:${line}`).join("\n");
 }
 
-const NOTICE = /^\[.*\b(?:Showing lines|more lines?)\b.*\]$/;
+/** Matches the notes with which a read ends that does not show the whole file. */
+const NOTICE = /^\[(?:Showing (?=.*\blines?\b).*\bof \S.*|\d+ more lines? in .+\. Use \S+ to continue)\]$/;
 
 /** Returns whether a row is the note that a text was truncated. */
 export function hashlineIsReadTruncationNotice(line: string): boolean {
   return NOTICE.test(line.trim());
 }
 
-const NUMBERED = /^[ *+-]?\d+:/;
+const NUMBERED = /^\s*[*+-]?\s*\d+[:|]/;
 const HEADER = /^\[[^\]\n]+#[0-9A-Fa-f]{4}\]$/;
+/** Matches rows in the place of lines that were not shown, such as `…` and `12-40:{…}`. */
+const GAP = /^(?:\.\.\.|…|\d+-\d+:.*…\W*)$/;
 
 /**
- * Removes headers and line numbers from rows that were copied from a read. Unless all rows are numbered, they stay
- * unchanged.
+ * Removes headers, notes and line numbers from rows that were copied from a read. Unless all other rows are numbered,
+ * they stay unchanged.
  */
 export function hashlineStripPrefixes(lines: string[]): string[] {
-  const rows = lines.filter((line) => !HEADER.test(line));
-  const filled = rows.filter((line) => line.trim() !== "");
+  const rows = lines.filter((line) => !HEADER.test(line) && !GAP.test(line.trim()) && !hashlineIsReadTruncationNotice(line));
+  const filled = rows.filter((line) => line !== "");
   return filled.length > 0 && filled.every((line) => NUMBERED.test(line)) ? rows.map((line) => line.replace(NUMBERED, "")) : lines;
 }
 
@@ -49,13 +52,27 @@ export interface HashlineOpCount {
   count: number;
 }
 
+const OPERATION = /^(PUT|CUT) ([<>]?)(?:([1-9]\d*)(?:(?:\.=|\.\.|[ …-])(\d+)|(?:\.=)?(\*?))|(\$))(?: (@)\S+?)? ?(:?)$/;
+
+/** Returns the kind of an operation; undefined for other rows. */
+function labelOf(row: string): string | undefined {
+  if (row === "REM") return row;
+  if (/^MV \S/.test(row)) return "MV";
+  const [, verb, gap, first, last, block, end, register, colon = ""] = OPERATION.exec(row) ?? [];
+  if (!verb || (gap || end ? verb === "CUT" : false) || (end && gap !== ">")) return undefined;
+  const line = gap === "<" && first === "1" ? "1" : "N";
+  const lines = end ? "$" : gap ? line + (gap === ">" ? block : "") : block ? "N*" : last !== undefined && last !== first ? "N.=M" : "N.=N";
+  // New lines follow a colon, and cut lines are named or inserted at a position.
+  const isInvalid = verb === "CUT" || register ? colon !== "" : !gap && colon === "";
+  return `${verb} ${gap}${lines}${register ? " @reg" : ""}${colon}${isInvalid ? " (invalid)" : ""}`;
+}
+
 /** Counts the operations of a patch by kind, such as `PUT N.=M:`; empty for a text without operations. */
 export function hashlineCountOps(input: string): HashlineOpCount[] {
   const counts = new Map<string, number>();
-  for (const line of input.split("\n")) {
-    if (!/^(?:PUT|CUT) [<>]?(?:\d+|\$)/.test(line)) continue;
-    const label = line.trimEnd().replace(/ @\S+/, " @name").replace(/(\d+)\.=\d+/, "N.=M").replace(/\d+/, "N");
-    counts.set(label, (counts.get(label) ?? 0) + 1);
+  for (const row of input.split("\n")) {
+    const label = labelOf(row.trim());
+    if (label !== undefined) counts.set(label, (counts.get(label) ?? 0) + 1);
   }
   return [...counts].map(([label, count]) => ({ label, count }));
 }

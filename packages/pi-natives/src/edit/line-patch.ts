@@ -24,7 +24,8 @@ interface Operation {
 }
 
 const HEADER = /^\[(.+?)(?:#([0-9A-Fa-f]{4}))?\]$/;
-const OPERATION = /^(PUT|CUT) ([<>]?)(?:(\d+)(?:\.=(\d+)|(\*))?|(\$))(?: @(\S+?))?(:?)$/;
+/** Models also write a range as `3..4`, `3-4`, `3…4` or `3 4`. */
+const OPERATION = /^(PUT|CUT) ([<>]?)(?:(\d+)(?:(?:\.=|\.\.|[ …-])(\d+)|(\*))?|(\$))(?: @(\S+?))? ?(:?)$/;
 const EXAMPLE = 'begin with "[PATH#TAG]" from the last read, then for example "PUT 3.=4:" and lines that start with "+"';
 
 function operation(row: string): Operation {
@@ -35,28 +36,40 @@ function operation(row: string): Operation {
   const range = end ? undefined : gap === "<" ? { start: line - 1, end: line - 1 } : gap === ">" ? { start: line, end: line } : { start: line - 1, end: Number(last ?? first) };
   if ((verb === "CUT" && (gap || end)) || (end && gap !== ">")) throw new EditError(`"${row}": name the lines, for example ${verb} 3.=4.`);
   if (range && (range.start < 0 || range.end < range.start + (gap ? 0 : 1))) throw new EditError(`"${row}": lines are numbered from 1, and the last one is not before the first.`);
-  return { row, kind: verb === "PUT" ? "put" : "cut", range, body: colon ? [] : undefined, register };
+  return { row, kind: verb === "PUT" ? "put" : "cut", range, body: colon && verb === "PUT" ? [] : undefined, register };
 }
+
+/** Returns a path without the quotes that are around one with blanks. */
+const unquoted = (path: string) => /^(["'])(.+)\1$/.exec(path)?.[2] ?? path;
 
 /** Parses a patch. */
 export function parseLinePatch(input: string): Change[] {
   const changes: (Change & { operations: Operation[] })[] = [];
+  // Empty rows count only between the new lines of an operation.
+  let empty = 0;
   for (const row of input.split("\n")) {
-    const trimmed = row.trimEnd();
-    if (trimmed === "" || /^\*\*\* (?:Begin|End) Patch$/.test(trimmed) || trimmed.startsWith("```")) continue;
+    const trimmed = row.trim();
+    if (/^\*\*\* (?:Begin|End) Patch$/.test(trimmed) || trimmed.startsWith("```")) continue;
+    if (trimmed === "") {
+      empty += 1;
+      continue;
+    }
     const [header, path, tag] = HEADER.exec(trimmed) ?? [];
     const change = changes.at(-1);
     const body = change?.operations.at(-1)?.body;
     if (row.startsWith("+") && body) {
-      body.push(row.slice(1).replace(/\r$/, ""));
-      change.added += `${row.slice(1)}\n`;
+      const skipped = body.length > 0 ? empty : 0;
+      const lines = [...Array<string>(skipped).fill(""), row.slice(1).replace(/\r$/, "")];
+      body.push(...lines);
+      change.added.push(...lines);
     } else if (header) {
       const operations: Operation[] = [];
-      changes.push({ path: path as string, op: "update", ...(tag ? { tag: tag.toUpperCase() } : {}), added: "", operations, apply: (text, context) => applyOperations(operations, text, context) });
+      changes.push({ path: unquoted(path as string), op: "update", ...(tag ? { tag: tag.toUpperCase() } : {}), added: [], operations, apply: (text, context) => applyOperations(operations, text, context) });
     } else if (!change) throw new EditError(`The first line is "${trimmed}": ${EXAMPLE}.`);
     else if (trimmed === "REM") change.op = "delete";
-    else if (trimmed.startsWith("MV ")) change.moveTo = trimmed.slice(3).trim();
+    else if (trimmed.startsWith("MV ")) change.moveTo = unquoted(trimmed.slice(3).trim());
     else change.operations.push(operation(trimmed));
+    empty = 0;
   }
   if (changes.length === 0) throw new EditError(`The patch is empty: ${EXAMPLE}.`);
   return changes;

@@ -9,6 +9,8 @@ interface Hunk {
   anchor: string;
   old: string[];
   now: string[];
+  /** The lines of `now` that are not in `old`. */
+  added: string[];
 }
 
 function parseHunks(rows: readonly string[]): Hunk[] {
@@ -16,15 +18,16 @@ function parseHunks(rows: readonly string[]): Hunk[] {
   for (const row of rows) {
     if (row === "*** End of File" || row.startsWith("\\ No newline")) continue;
     if (row.startsWith("@@")) {
-      hunks.push({ anchor: row.replace(/^@@(?: -\d+(?:,\d+)? \+\d+(?:,\d+)? @@)?/, "").trim(), old: [], now: [] });
+      hunks.push({ anchor: row.replace(/^@@(?: -\d+(?:,\d+)? \+\d+(?:,\d+)? @@)?/, "").trim(), old: [], now: [], added: [] });
       continue;
     }
-    if (hunks.length === 0) hunks.push({ anchor: "", old: [], now: [] });
+    if (hunks.length === 0) hunks.push({ anchor: "", old: [], now: [], added: [] });
     const hunk = hunks.at(-1) as Hunk;
     const [sign, line] = [row[0] ?? " ", row.slice(1)];
     if (!" +-".includes(sign)) throw new EditError(`Lines of a hunk start with a blank, "+" or "-": "${row}".`);
     if (sign !== "+") hunk.old.push(line);
     if (sign !== "-") hunk.now.push(line);
+    if (sign === "+") hunk.added.push(line);
   }
   return hunks.filter(({ old, now }) => old.length || now.length);
 }
@@ -60,8 +63,6 @@ function applyHunks(hunks: readonly Hunk[], text: string, fuzzy: boolean, path: 
   return textOf(lines, text);
 }
 
-const addedOf = (hunks: readonly Hunk[]) => hunks.flatMap(({ now }) => now).join("\n");
-
 /** Parses a patch that begins with `*** Begin Patch`. */
 export function parseBeginPatch(input: string): Change[] {
   const sections = input.replaceAll("\r\n", "\n").split(/^(?=\*\*\* (?:Add|Update|Delete) File: )/m).filter((part) => part.startsWith("*** ") && !part.startsWith("*** Begin"));
@@ -72,18 +73,18 @@ export function parseBeginPatch(input: string): Change[] {
     const rows = rest.filter((row) => !/^\*\*\* (?:End Patch|Move to: )/.test(row));
     if (rows.at(-1) === "") rows.pop();
     const moveTo = /^\*\*\* Move to: (.+?)\s*$/m.exec(section)?.[1];
-    if (verb === "Delete") return { path, op: "delete", added: "", apply: () => "" };
+    if (verb === "Delete") return { path, op: "delete", added: [], apply: () => "" };
     if (verb === "Add") return created(path, rows.map((row) => row.replace(/^\+/, "")));
     return updated(path, parseHunks(rows), moveTo);
   });
 }
 
 function created(path: string, lines: string[]): Change {
-  return { path, op: "create", added: lines.join("\n"), apply: () => textOf(lines, "") };
+  return { path, op: "create", added: lines, apply: () => textOf(lines, "") };
 }
 
 function updated(path: string, hunks: Hunk[], moveTo: string | undefined): Change {
-  return { path, op: "update", ...(moveTo ? { moveTo } : {}), added: addedOf(hunks), apply: (text, { fuzzy }) => applyHunks(hunks, text, fuzzy, path) };
+  return { path, op: "update", ...(moveTo ? { moveTo } : {}), added: hunks.flatMap(({ added }) => added), apply: (text, { fuzzy }) => applyHunks(hunks, text, fuzzy, path) };
 }
 
 interface PatchEntry {
@@ -97,7 +98,7 @@ export function parsePatchEdits({ path, edits }: { path?: string; edits?: PatchE
   if (typeof path !== "string" || path === "" || !Array.isArray(edits) || edits.length === 0) throw new EditError("path and edits are required.");
   return edits.map(({ op = "update", rename, diff = "" }): Change => {
     const rows = linesOf(diff.replaceAll("\r\n", "\n")).filter((row) => !/^(?:--- |\+\+\+ |diff --git )/.test(row));
-    if (op === "delete") return { path, op, added: "", apply: () => "" };
+    if (op === "delete") return { path, op, added: [], apply: () => "" };
     if (op === "create") return created(path, rows.every((row) => row.startsWith("+")) ? rows.map((row) => row.slice(1)) : rows);
     return updated(path, parseHunks(rows), rename);
   });

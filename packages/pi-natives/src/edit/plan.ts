@@ -24,18 +24,34 @@ export function parseChanges(mode: string, argsJson: string): Change[] {
   throw new EditError(`The edit mode "${mode}" is not supported. Set edit.mode to hashline, replace, patch or apply_patch.`);
 }
 
-/** Returns the files and operations of an edit; empty lists if its arguments are incomplete or invalid. */
+/** Matches the line that names a file, in the modes whose arguments are one text. */
+const FILES: Record<string, RegExp> = { hashline: /^\[(.+?)(?:#[0-9A-Fa-f]{4})?\]$/gm, apply_patch: /^\*\*\* (?:Add|Update|Delete) File: (.+?)\s*$/gm };
+
+/** Returns the paths in the arguments of an edit that is not complete yet. */
+function pathsIn(mode: string, { path, input }: Record<string, unknown>): string[] {
+  const file = FILES[mode];
+  if (file) return typeof input === "string" ? [...input.matchAll(file)].map(([, name]) => name as string) : [];
+  return typeof path === "string" && path !== "" ? [path] : [];
+}
+
+/**
+ * Returns the files and operations of an edit. If its arguments are incomplete or invalid, `entries` and `fileOps` are
+ * empty, and `paths` has the files that are named so far.
+ */
 export function editInspect(mode: string, argsJson: string): EditInspection {
   let changes: Change[];
+  let args: Record<string, unknown> = {};
   try {
+    args = JSON.parse(argsJson) as Record<string, unknown>;
     changes = parseChanges(mode, argsJson);
   } catch {
     // Arguments are inspected while they are streaming.
-    return { paths: [], entries: [], fileOps: [] };
+    return { paths: pathsIn(mode, args), entries: [], fileOps: [] };
   }
   const fileOps = changes.flatMap(({ op, path, moveTo }) => [...(op === "delete" ? [{ kind: "delete", path }] : []), ...(moveTo ? [{ kind: "move", path, to: moveTo }] : [])]);
-  const entries = changes.filter(({ added }) => added !== "").map(({ path, added }) => ({ path, digest: added }));
-  return { paths: [...new Set(changes.flatMap(({ path, moveTo }) => (moveTo ? [path, moveTo] : [path])))], entries, fileOps };
+  const paths = [...new Set(changes.map(({ path }) => path))];
+  const digests = paths.map((path) => ({ path, digest: changes.filter((change) => change.path === path).flatMap(({ added }) => added).join("\n") }));
+  return { paths, entries: digests.filter(({ digest }) => digest !== ""), fileOps };
 }
 
 /** The change of one file, with its old and new text. */

@@ -15,7 +15,7 @@ export function parseReplace({ path, edits, ...single }: { path?: string; edits?
   if (typeof path !== "string" || path === "") throw new EditError("path is missing.");
   const list = edits ?? [single];
   return [{
-    path, op: "update", added: list.map(({ new_string }) => new_string ?? "").join("\n"),
+    path, op: "update", added: list.flatMap(({ new_string }) => (typeof new_string === "string" ? linesOf(new_string) : [])),
     apply: (text, { fuzzy }) => list.reduce((now, each) => replaced(now, each, fuzzy, path), text),
   }];
 }
