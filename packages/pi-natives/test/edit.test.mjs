@@ -55,6 +55,8 @@ const CHANGES = [
   ["apply_patch", update("@@\n one\n-two\n+TWO\n+more"), "one\nTWO\nmore\nthree\nfour\n"],
   ["apply_patch", update("@@ three\n+between\n four"), "one\ntwo\nthree\nbetween\nfour\n"],
   ["hashline", section("PUT 2.=3:\n+TWO\n+\n++plus"), "one\nTWO\n\n+plus\nfour\n"],
+  ["hashline", section("PUT 2-3:\n+TWO"), "one\nTWO\nfour\n"],
+  ["hashline", section(" PUT 2..3 :\n+a\n\n+b\n\nCUT 4"), "one\na\n\nb\n"],
   ["hashline", section("PUT <1:\n+first\nPUT >$:\n+last"), "first\none\ntwo\nthree\nfour\nlast\n"],
   ["hashline", section("PUT >1:\n+a\nPUT >1:\n+b\nCUT 4"), "one\na\nb\ntwo\nthree\n"],
   ["hashline", section("CUT 1.=2\nPUT >$"), "three\nfour\none\ntwo\n"],
@@ -85,6 +87,8 @@ test("a file can be moved, deleted and created", async (t) => {
   const moved = await edit(t, "hashline", section("PUT 1:\n+1\nMV g.txt"));
   assert.deepEqual([moved.requests[0].op, moved.requests[0].moveTo, moved.outcome.text.split("\n").slice(0, 2)], ["move", join(moved.cwd, "g.txt"), [`[g.txt#${natives.hashlineFileHash("1\ntwo\nthree\nfour\n")}]`, "Moved to g.txt"]]);
   assert.equal(readFileSync(join(moved.cwd, "g.txt"), "utf8"), "1\ntwo\nthree\nfour\n");
+  const quoted = await edit(t, "hashline", section('MV "g h.txt"'));
+  assert.equal(readFileSync(join(quoted.cwd, "g h.txt"), "utf8"), BEFORE);
   for (const [mode, args] of [["hashline", section("REM")], ["patch", { path: "f.txt", edits: [{ op: "delete" }] }], ["apply_patch", "*** Begin Patch\n*** Delete File: f.txt\n*** End Patch"]]) {
     const gone = await edit(t, mode, args);
     assert.deepEqual([gone.text, gone.outcome.text, gone.requests[0].content, gone.store.headText(gone.path)], [undefined, "Deleted f.txt", undefined, null], mode);
@@ -111,6 +115,7 @@ const REFUSALS = [
   ["hashline", section("PUT 2*:\n+1"), /blocks of syntax are not supported. Name the lines: PUT 2\.=M:/],
   ["hashline", section("PUT 1.=2:\n+1\nPUT 2.=3:\n+2"), /overlaps/],
   ["hashline", section("PUT >1 @none"), /nothing was cut as @none/],
+  ["hashline", section("CUT 1:\n+1"), /Cannot read "\+1"/],
   ["hashline", section("PUT 3.=2:\n+1"), /not before the first/],
   ["sloppy", "x", /"sloppy" is not supported/],
 ];
@@ -147,11 +152,24 @@ test("a payload that is no JSON is read as it is", async (t) => {
   assert.equal((await edit(t, "hashline", section("PUT 1:\n+1"), { policy: { rawInput: true } })).text, "1\ntwo\nthree\nfour\n");
 });
 
+/** Arguments of edits: the files, the lines that are added to each, and the files that are deleted or moved. */
+const INSPECTED = [
+  ["hashline", { input: "[a.txt#0000]\nPUT 1:\n+new\n+two\n[b.txt#0000]\nREM\n[c.txt#0000]\nMV 'd e.txt'\n" }, ["a.txt", "b.txt", "c.txt"], { "a.txt": "new\ntwo" }, [{ kind: "delete", path: "b.txt" }, { kind: "move", path: "c.txt", to: "d e.txt" }]],
+  ["hashline", { input: "[a.txt#0000]\nPUT 1:\n+x\n[a.txt#0000]\nPUT 3:\n+y" }, ["a.txt"], { "a.txt": "x\ny" }, []],
+  ["hashline", { input: "[a.txt#0000]\nPUT 1.=" }, ["a.txt"], {}, []],
+  ["apply_patch", { input: "*** Begin Patch\n*** Update File: f\n*** Move to: g\n@@\n kept\n-a\n+b\n*** End Patch" }, ["f"], { f: "b" }, [{ kind: "move", path: "f", to: "g" }]],
+  ["apply_patch", { input: "*** Begin Patch\n*** Update File: f\n@@\nunreadable" }, ["f"], {}, []],
+  ["patch", { path: "f", edits: [{ op: "update", diff: "@@\n kept\n-a\n+b\n" }, { diff: "+c" }] }, ["f"], { f: "b\nc" }, []],
+  ["patch", { path: "f" }, ["f"], {}, []],
+  ["replace", { path: "f", old_string: "a", new_string: "b\nc" }, ["f"], { f: "b\nc" }, []],
+  ["replace", {}, [], {}, []],
+];
+
 test("an edit is inspected before it is made", () => {
-  const input = "[a.txt#0000]\nPUT 1:\n+new\n[b.txt#0000]\nREM\n[c.txt#0000]\nMV d.txt\n";
-  assert.deepEqual(natives.editInspect("hashline", JSON.stringify({ input })), {
-    paths: ["a.txt", "b.txt", "c.txt", "d.txt"], entries: [{ path: "a.txt", digest: "new\n" }], fileOps: [{ kind: "delete", path: "b.txt" }, { kind: "move", path: "c.txt", to: "d.txt" }],
-  });
+  for (const [mode, args, paths, added, fileOps] of INSPECTED) {
+    const entries = Object.entries(added).map(([path, digest]) => ({ path, digest }));
+    assert.deepEqual(natives.editInspect(mode, JSON.stringify(args)), { paths, entries, fileOps }, `${mode} ${JSON.stringify(args)}`);
+  }
   assert.deepEqual(natives.editInspect("replace", '{"path": "a.t'), { paths: [], entries: [], fileOps: [] });
   for (const mode of ["replace", "patch", "apply_patch", "hashline", "sloppy"]) assert.ok(natives.editDescription(mode).length > 50);
   assert.throws(() => natives.editDescription("none"), /Unknown edit mode: none; use replace/);
@@ -173,13 +191,24 @@ test("a store keeps the versions of files and their lines that were shown", () =
   assert.equal(store.headText("/b"), null);
 });
 
+/** Operations with their kinds; rows without one are not operations. */
+const OPERATIONS = [
+  ["PUT 1:", "PUT N.=N:"], ["PUT 3.=4:", "PUT N.=M:"], ["PUT 3-4 :", "PUT N.=M:"], ["PUT <1:", "PUT <1:"], ["PUT <5 @a", "PUT <N @reg"], ["PUT >5:", "PUT >N:"], ["PUT >$:", "PUT >$:"], ["PUT 2*:", "PUT N*:"],
+  ["CUT 3", "CUT N.=N"], ["CUT 3.=4 @a", "CUT N.=M @reg"], ["CUT 1:", "CUT N.=N: (invalid)"], ["PUT 1", "PUT N.=N (invalid)"], ["REM", "REM"], ["MV b.txt", "MV"], ["REM x"], ["CUT $"], ["PUT 0:"], ["+PUT 1:"], ["put 1:"],
+];
+
 test("lines with numbers are written and read", () => {
   const { hashlineFileHash: hash, hashlineStripPrefixes: strip, hashlineIsReadTruncationNotice: notice } = natives;
   assert.equal(natives.hashlineFormatHeader("a b.ts", "1A2B"), "[a b.ts#1A2B]");
   assert.equal(natives.hashlineFormatNumberedLines("a\nb\n", 5), "5:a\n6:b\n7:");
   assert.match(hash("text"), /^[0-9A-F]{4}$/);
   assert.deepEqual([hash("a\r\nb \n") === hash("a\nb\n"), hash("a") === hash("b"), hash("a") === hash(" a")], [true, false, false]);
-  assert.deepEqual([strip(["[a.ts#1A2B]", "1:a", "", "*2:b"]), strip(["1:a", "plain"]), strip(["+a"])], [["a", "", "b"], ["1:a", "plain"], ["+a"]]);
-  assert.deepEqual([notice("[Showing lines 1-10 of 200. Use :11 to continue]"), notice("[5 more lines]"), notice("x[0]")], [true, true, false]);
-  assert.deepEqual(natives.hashlineCountOps("[a#1A2B]\nPUT 1.=2:\n+x\nPUT 7.=9:\nCUT 3 @n\nPUT >$:"), [{ label: "PUT N.=M:", count: 2 }, { label: "CUT N @name", count: 1 }, { label: "PUT >$:", count: 1 }]);
+  const stripped = [["[a.ts#1A2B]", "1:a", "", "*2:b"], [" 1:a", "+ 2|b", "…", "5-9:{…}", "10:c", "[Showing lines 1-10 of 200]"]];
+  assert.deepEqual(stripped.map(strip), [["a", "", "b"], ["a", "b", "c"]]);
+  for (const kept of [["1:a", "plain"], ["+a"], ["> 1:a"], ["…"], ["[a.ts#1A2B]"]]) assert.deepEqual(strip(kept), kept);
+  const notices = ["[Showing lines 1-10 of 200. Use :11 to continue]", "[Showing line 5 (partial, 1KB of 2KB) of 9]", " [5 more lines in file. Use :6 to continue]"];
+  const others = ["[5 more lines]", "[Showing lines 1-10]", "[Showing 10 of 20]", "Showing lines 1-10 of 200", "x[0]"];
+  assert.deepEqual([notices.filter((row) => !notice(row)), others.filter(notice)], [[], []]);
+  for (const [row, label] of OPERATIONS) assert.deepEqual(natives.hashlineCountOps(`[a#1A2B]\n${row}\n+x`), label === undefined ? [] : [{ label, count: 1 }], row);
+  assert.deepEqual(natives.hashlineCountOps("PUT 1.=2:\nPUT 7.=9:\nREM"), [{ label: "PUT N.=M:", count: 2 }, { label: "REM", count: 1 }]);
 });
