@@ -11,6 +11,7 @@ import { PhotonImage } from "@sinew/natives";
 import cliTruncate from "@sinew/natives/compat/cli-truncate";
 import fastGlob, { glob } from "@sinew/natives/compat/fast-glob";
 import * as pty from "@sinew/natives/compat/node-pty";
+import { PhotonImage as Photon } from "@sinew/natives/compat/photon-node";
 import sharp from "@sinew/natives/compat/sharp-lite";
 import sliceAnsi from "@sinew/natives/compat/slice-ansi";
 import stringWidth from "@sinew/natives/compat/string-width";
@@ -184,6 +185,22 @@ test("sharp-lite turns, mirrors and adds what contain needs, in sharp's order", 
   for (const [image, expected] of cases) assert.deepEqual(await reds(image), expected);
   const clear = await sharp(red([0], 1, 1)).resize(2, 1, { fit: "contain", kernel: "nearest", background: "transparent" }).png().toBuffer();
   assert.equal(clear[25], 4 + 2, "colours with opacity");
+});
+
+test("sharp-lite blends opacity with a colour", async () => {
+  // Red with a third of opacity, opaque green, and nothing.
+  const png = Buffer.from(new Photon(new Uint8Array([255, 0, 0, 85, 0, 255, 0, 255, 9, 9, 9, 0]), 3, 1).get_bytes());
+  const pixels = async (image) => [...Photon.new_from_byteslice(await image.png().toBuffer()).get_raw_pixels()];
+  const cases = [
+    [sharp(png).flatten({ background: "#ffffff" }), [255, 170, 170, 255, 0, 255, 0, 255, 255, 255, 255, 255]],
+    [sharp(png).flatten({ background: { b: 30 } }).clone(), [85, 0, 20, 255, 0, 255, 0, 255, 0, 0, 30, 255]],
+    [sharp(png).flatten(), [85, 0, 0, 255, 0, 255, 0, 255, 0, 0, 0, 255]],
+    [sharp(png).flatten(true).flatten(false), [255, 0, 0, 85, 0, 255, 0, 255, 9, 9, 9, 0]],
+    // The area that contain adds keeps its own opacity.
+    [sharp(png).flatten().resize(3, 2, { fit: "contain", position: "top", background: "transparent" }), [85, 0, 0, 255, 0, 255, 0, 255, 0, 0, 0, 255, ...Array(12).fill(0)]],
+  ];
+  for (const [image, expected] of cases) assert.deepEqual(await pixels(image), expected);
+  assert.throws(() => sharp(png).flatten({ background: "some" }), { message: "Unable to parse color from string: some" });
 });
 
 test("styles and links are kept by row, slice and cut", () => {

@@ -4,6 +4,7 @@
  */
 import { readFile, writeFile } from "node:fs/promises";
 import { ImageFormat, PhotonImage, SamplingFilter } from "../index.js";
+import { pixelsOf, pngOf } from "./photon-pixels.js";
 
 /** An image: the path of a file, or its bytes. */
 export type SharpInput = string | Uint8Array | ArrayBuffer;
@@ -165,6 +166,23 @@ async function framed(image: PhotonImage, { width, height, fit = "cover", positi
   return image.crop(Math.round((image.width - wide) * left), Math.round((image.height - high) * top), wide, high);
 }
 
+/** The colour types of PNG that have an opacity. */
+const WITH_OPACITY: readonly unknown[] = [4, 6];
+
+/** Returns the image without opacity, blended with a colour. */
+async function flattened(image: PhotonImage, [red, green, blue]: Paint): Promise<PhotonImage> {
+  const png = Buffer.from(await image.encode(ImageFormat.PNG));
+  if (!WITH_OPACITY.includes(png[25])) return image;
+  // Extending converts an image with a colour profile to sRGB, to which the colour belongs.
+  const pixels = pixelsOf(png.includes("iCCP") ? Buffer.from(await (await image.extend(0, 0, image.width, image.height, [0, 0, 0, 255])).encode(ImageFormat.PNG)) : png);
+  for (let at = 0; at < pixels.length; at += 4) {
+    const opacity = pixels[at + 3] as number;
+    const blend = (sample: number, under: number) => Math.round((sample * opacity + under * (255 - opacity)) / 255);
+    pixels.set([blend(pixels[at] as number, red), blend(pixels[at + 1] as number, green), blend(pixels[at + 2] as number, blue), 255], at);
+  }
+  return PhotonImage.parse(pngOf(pixels, image.width, image.height));
+}
+
 /** The EXIF orientations of reflections and rotations. */
 const MIRRORED = { flop: 2, flip: 4 };
 const TURNED = { 90: 6, 180: 3, 270: 8 };
@@ -193,6 +211,7 @@ export class Sharp {
   #angle: 0 | 90 | 180 | 270 = 0;
   /** True if reflections and the rotation are applied first. */
   #turnsFirst = false;
+  #flatten: Paint | undefined;
   #format: string | undefined;
   #quality = 80;
 
@@ -283,6 +302,15 @@ export class Sharp {
     return this;
   }
 
+  /**
+   * Removes the opacity: blends the image with `background`, by default black. Happens after the resize, and before the
+   * area that `contain` adds. `false` keeps the opacity.
+   */
+  flatten(options: boolean | { background?: string | Colour } = true): this {
+    this.#flatten = options === false ? undefined : paintOf((options === true ? undefined : options.background) ?? "black");
+    return this;
+  }
+
   /** The same as `rotate()`. */
   autoOrient(): this {
     return this;
@@ -328,6 +356,7 @@ export class Sharp {
     other.#flop = this.#flop;
     other.#angle = this.#angle;
     other.#turnsFirst = this.#turnsFirst;
+    other.#flatten = this.#flatten;
     other.#format = this.#format;
     other.#quality = this.#quality;
     return other;
@@ -345,6 +374,7 @@ export class Sharp {
     if (this.#turnsFirst) image = await this.#turned(image);
     if (this.#before) image = await extracted(image, this.#before);
     if (this.#resize) image = await scaled(image, this.#resize);
+    if (this.#flatten) image = await flattened(image, this.#flatten);
     if (!this.#turnsFirst) image = await this.#turned(image);
     if (this.#resize) image = await framed(image, this.#resize);
     if (this.#after) image = await extracted(image, this.#after);
