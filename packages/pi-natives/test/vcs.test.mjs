@@ -46,6 +46,8 @@ test("outside of a repository there is none, and a required one is an error with
     assert.throws(call, (error) => vcs.isVcsError(error) && error.code === "NotARepository" && error.exitCode === 1 && error.message.includes(root));
   }
   mkdirSync(join(root, ".jj"));
+  assert.equal(vcs.isPureJj(root), false);
+  mkdirSync(join(root, ".jj", "repo"));
   assert.deepEqual([vcs.isPureJj(root), vcs.repo(root)], [true, null]);
 });
 
@@ -98,12 +100,46 @@ test("what a repository contains is what git writes", async (t) => {
   }
   assert.deepEqual(await repo.statusSummary(), { staged: 1, unstaged: 1, untracked: 1 });
   assert.deepEqual(await repo.numstat({}), [{ path: "f.txt", added: 2, removed: 2 }]);
+  git("mv", "sub/g.txt", "sub/renamed.txt");
+  assert.deepEqual(await repo.numstat({ cached: true }), [{ path: "sub/renamed.txt", added: 0, removed: 0 }, { path: "sub/staged.txt", added: 1, removed: 0 }]);
+  git("mv", "sub/renamed.txt", "sub/g.txt");
   assert.deepEqual([await repo.hasDiff({}), await repo.hasDiff({ files: ["sub/g.txt"] }), await repo.isDirty()], [true, false, true]);
   const { author, parents, message } = await repo.commitDetails("v1");
   assert.deepEqual([author.name, author.email, parents, message], ["A", "a@b.c", [], "first\n\nbody"]);
   assert.deepEqual(await repo.showBlob("HEAD:f.txt", 6), { data: Buffer.from("line 1"), truncated: true });
   assert.deepEqual(await repo.showBlob("HEAD:sub/g.txt"), { data: Buffer.from("x\n"), truncated: false });
   for (const absent of [repo.resolveRef("none"), repo.configGet("a.b"), repo.remoteUrl("none"), repo.defaultBranch()]) assert.equal(await absent, null);
+  assert.deepEqual(await repo.tagsAt("none"), []);
+});
+
+test("files are compared outside of the index, and a missing one counts as empty", async (t) => {
+  const { root, repo } = repository(t);
+  const [old, missing] = [join(root, "sub", "g.txt"), join(root, "none.txt")];
+  const changed = async (from, to) => (await repo.diffNoIndex(from, to, false)).match(/^(?:--- |\+\+\+ |[+-]\w).*$/gm);
+  assert.deepEqual(await changed(old, join(root, "sub", "staged.txt")), ["--- a/sub/g.txt", "+++ b/sub/staged.txt", "-x", "+s"]);
+  assert.deepEqual(await changed(missing, old), ["--- /dev/null", "+++ b/sub/g.txt", "+x"]);
+  assert.deepEqual(await changed("/dev/null", "sub/g.txt"), ["--- /dev/null", "+++ b/sub/g.txt", "+x"]);
+  assert.deepEqual([await repo.diffNoIndex(old, old, false), await repo.diffNoIndex(missing, missing, false)], ["", ""]);
+});
+
+test("branches of remotes have the prefix remotes/, and the label of a detached head is null", async (t) => {
+  const { root } = repository(t);
+  const path = join(root, "..", "clone");
+  await vcs.clone(root, path, {});
+  const cloned = vcs.requireGit(path);
+  assert.deepEqual([await cloned.listBranches(false), await cloned.listBranches(true)], [["main"], ["main", "remotes/origin/HEAD", "remotes/origin/main"]]);
+  assert.deepEqual([await cloned.defaultBranch(), await vcs.repo(path).label()], ["main", "main"]);
+  await cloned.checkout("v1");
+  assert.equal(await vcs.repo(path).label(), null);
+});
+
+test("the message of a commit keeps its lines with #", async (t) => {
+  const { git, repo } = repository(t);
+  await repo.commitCreate("fix: a thing\n\n# Why\n#12 asks for it\n", {});
+  assert.equal(git("log", "-1", "--format=%B"), "fix: a thing\n\n# Why\n#12 asks for it\n\n");
+  const [before] = await repo.logSubjects(1);
+  await repo.commitCreate("", { allowEmpty: true });
+  assert.deepEqual([before, git("log", "-1", "--format=%B")], ["fix: a thing", "\n"]);
 });
 
 test("failures have the code of their cause", async (t) => {

@@ -76,7 +76,7 @@ export function gitInfo(dir: string): VcsGitRepoInfo | null {
 export function isPureJj(dir: string): boolean {
   for (const at of ancestors(dir)) {
     if (existsSync(join(at, ".git"))) return false;
-    if (existsSync(join(at, ".jj"))) return true;
+    if (existsSync(join(at, ".jj", "repo"))) return true;
   }
   return false;
 }

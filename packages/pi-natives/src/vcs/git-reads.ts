@@ -2,6 +2,7 @@
  * Methods that read a git checkout.
  * @module
  */
+import { existsSync } from "node:fs";
 import { relative, resolve } from "node:path";
 import { git, line, lines, names, output } from "./command.js";
 import { type VcsGitRepoInfo, type VcsHeadState, headState, primaryRoot } from "./discover.js";
@@ -15,6 +16,9 @@ function sides({ cached, base, head, files = [] }: VcsDiffOptions): string[] {
   const revisions = [base, head].filter((each) => each !== undefined);
   return [...(cached ? ["--cached"] : []), ...revisions, "--", ...files];
 }
+
+/** The exit code with which `git tag` reports that an object does not exist. */
+const UNKNOWN_OBJECT = 129;
 
 /** The read-only methods of a checkout. */
 export class GitReads {
@@ -73,21 +77,24 @@ export class GitReads {
     return name?.replace("refs/remotes/origin/", "") ?? null;
   }
 
-  /** Returns the commit of a name; null if there is none. */
+  /** Returns the object of a name, which is a tag for an annotated one; null if there is none. */
   resolveRef(name: string, signal?: unknown): Promise<string | null> {
-    return line(this.root, ["rev-parse", "--verify", "--quiet", "--end-of-options", `${name}^{commit}`], { signal, answers: [1, 128] });
+    return line(this.root, ["rev-parse", "--verify", "--quiet", "--end-of-options", name], { signal, answers: [1, 128] });
   }
 
   async refExists(name: string, signal?: unknown): Promise<boolean> {
     return (await this.resolveRef(name, signal)) !== null;
   }
 
+  /** Returns the tags of a commit; none if it does not exist. */
   tagsAt(rev: string, signal?: unknown): Promise<string[]> {
-    return lines(this.root, ["tag", "--points-at", rev], { signal });
+    return lines(this.root, ["tag", "--points-at", rev], { signal, answers: [UNKNOWN_OBJECT] });
   }
 
-  listBranches(all: boolean, signal?: unknown): Promise<string[]> {
-    return lines(this.root, ["for-each-ref", "--format=%(refname:short)", "refs/heads", ...(all ? ["refs/remotes"] : [])], { signal });
+  /** Returns the branches in the order of their names; with `all`, also those of remotes, as `remotes/REMOTE/NAME`. */
+  async listBranches(all: boolean, signal?: unknown): Promise<string[]> {
+    const found = await lines(this.root, ["for-each-ref", "--format=%(refname)", "refs/heads", ...(all ? ["refs/remotes"] : [])], { signal });
+    return found.map((name) => name.replace(/^refs\/(?:heads\/)?/, "")).sort();
   }
 
   async isDirty(signal?: unknown): Promise<boolean> {
@@ -202,9 +209,12 @@ export class GitReads {
     return patch;
   }
 
-  /** Compares two files or directories, which may be outside the repository. */
+  /** Compares two files or directories, which may be outside the repository. One that is missing counts as empty. */
   async diffNoIndex(left: string, right: string, binary: boolean, signal?: unknown): Promise<string> {
-    return output(this.root, ["diff", "--no-index", "--no-ext-diff", ...(binary ? ["--binary"] : []), "--", this.#below(left), this.#below(right)], { signal, answers: [1] });
+    // git also exits with 1 if it cannot read one of them.
+    const [from, to] = [left, right].map((path) => (existsSync(resolve(this.root, path)) ? this.#below(path) : "/dev/null"));
+    if (from === to) return "";
+    return output(this.root, ["diff", "--no-index", "--no-ext-diff", ...(binary ? ["--binary"] : []), "--", from as string, to as string], { signal, answers: [1] });
   }
 
   /** Returns a path relative to the root, as in patches; paths outside are unchanged. */
@@ -217,12 +227,17 @@ export class GitReads {
     return names(this.root, ["diff", "--name-only", "-z", ...sides(options)], { signal });
   }
 
+  /** Returns the numbers of changed lines of each file; a renamed file has its new path. */
   async numstat(options: VcsDiffOptions, signal?: unknown): Promise<VcsNumstatEntry[]> {
-    const rows = await names(this.root, ["diff", "--numstat", "--no-renames", "-z", ...sides(options)], { signal });
-    return rows.map((row) => {
-      const [added, removed, ...path] = row.split("\t");
-      return added === "-" ? { path: path.join("\t") } : { path: path.join("\t"), added: Number(added), removed: Number(removed) };
-    });
+    const rows = await names(this.root, ["diff", "--numstat", "--find-renames", "-z", ...sides(options)], { signal });
+    const entries: VcsNumstatEntry[] = [];
+    for (let at = 0; at < rows.length; at += 1) {
+      const [added, removed, ...rest] = (rows[at] as string).split("\t");
+      // The two names of a renamed file follow its numbers.
+      const path = rest.join("\t") || (rows[(at += 2)] as string);
+      entries.push(added === "-" ? { path } : { path, added: Number(added), removed: Number(removed) });
+    }
+    return entries;
   }
 
   async hasDiff(options: VcsDiffOptions, signal?: unknown): Promise<boolean> {

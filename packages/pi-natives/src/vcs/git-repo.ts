@@ -70,10 +70,10 @@ export class VcsGitRepo extends GitReads {
     return this.applyPatch(patch, { cached: true }, signal);
   }
 
-  /** Creates a commit and returns it. */
+  /** Creates a commit and returns it. The message is unchanged: lines with `#` are not comments. */
   async commitCreate(message: string, { author, allowEmpty, amend, files = [] }: VcsCommitOptions, signal?: unknown): Promise<string> {
     const who = author ? [`--author=${author.name} <${author.email}>`, ...(author.date ? [`--date=${author.date}`] : [])] : [];
-    const args = ["commit", "--quiet", "--cleanup=strip", "--file=-", ...who, ...(allowEmpty ? ["--allow-empty"] : []), ...(amend ? ["--amend"] : [])];
+    const args = ["commit", "--quiet", "--cleanup=verbatim", "--allow-empty-message", "--file=-", ...who, ...(allowEmpty ? ["--allow-empty"] : []), ...(amend ? ["--amend"] : [])];
     await git(this.root, [...args, ...(files.length ? ["--", ...files] : [])], { stdin: message, signal });
     return (await output(this.root, ["rev-parse", "HEAD"], { signal })).trim();
   }

@@ -52,10 +52,9 @@ export class VcsRepo {
     return null;
   }
 
-  /** Returns the branch; without a branch, the beginning of the commit id. */
-  async label(signal?: unknown): Promise<string | null> {
-    const { branch, commit } = await this.#git.head(signal);
-    return branch ?? commit?.slice(0, 8) ?? null;
+  /** Returns the branch; null without one. */
+  label(signal?: unknown): Promise<string | null> {
+    return this.#git.currentBranch(signal);
   }
 
   headId(signal?: unknown): Promise<string | null> {
