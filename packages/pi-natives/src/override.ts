@@ -47,9 +47,13 @@ function versionProblem({ name, version, dependencies }: Manifest): OverrideProb
   };
 }
 
-/** Returns the other packages in `node_modules/@oh-my-pi`. */
+/** The agent, and packages of its that depend on the replaced one in all versions. */
+const AGENT = "pi-coding-agent";
+const PARTS = ["pi-utils", "pi-tui"];
+
+/** Returns the packages in `node_modules/@oh-my-pi` that depend on the replaced one, the agent first. */
 function dependents(scope: string): Manifest[] {
-  const names = existsSync(scope) ? readdirSync(scope) : [];
+  const names = existsSync(scope) ? readdirSync(scope).sort((a, b) => Number(b === AGENT) - Number(a === AGENT)) : [];
   return names.map((name) => manifest(join(scope, name))).filter((found) => found?.dependencies?.[REPLACED] !== undefined) as Manifest[];
 }
 
@@ -72,8 +76,7 @@ function isOlder(version: string, least: string): boolean {
 }
 
 function bunProblem(agents: readonly Manifest[]): OverrideProblem | undefined {
-  const forBun = agents.filter(({ engines }) => engines?.["bun"] !== undefined);
-  const agent = forBun.find(({ name }) => name?.endsWith("coding-agent")) ?? forBun[0];
+  const agent = agents.find(({ engines }) => engines?.["bun"] !== undefined);
   const least = /\d+\.\d+\.\d+/.exec(agent?.engines?.["bun"] ?? "")?.[0];
   if (!agent || !least) return undefined;
   const found = bunVersion();
@@ -108,7 +111,9 @@ export function overrideProblems(folder: string): OverrideProblem[] {
     return [{ problem: `the override has no effect: ${found.name} ${found.version} is installed`, fix: `${OVERRIDE} && rm -rf node_modules package-lock.json && npm install` }];
   }
   const agents = dependents(scope);
-  return [...agents.map(versionProblem), addonProblem(here), bunProblem(agents)].filter((problem) => problem !== undefined);
+  // The packages of an agent have its version, so that the first problem is enough.
+  const version = agents.map(versionProblem).find((problem) => problem !== undefined);
+  return [version, addonProblem(here), bunProblem(agents)].filter((problem) => problem !== undefined);
 }
 
 /**
@@ -117,8 +122,11 @@ export function overrideProblems(folder: string): OverrideProblem[] {
  */
 export function checkVersion(here: string): void {
   if (!/[\\/]node_modules[\\/]@oh-my-pi[\\/]pi-natives[\\/]dist$/.test(here)) return;
-  // All versions of these packages depend on it. One file is enough, because it is read at each start.
-  const dependent = ["pi-utils", "pi-tui", "pi-coding-agent"].map((name) => manifest(join(here, "..", "..", name))).find((each) => each?.dependencies?.[REPLACED]);
+  const read = (name: string) => manifest(join(here, "..", "..", name));
+  // One file is enough, because it is read at each start.
+  const dependent = [...PARTS, AGENT].map(read).find((each) => each?.dependencies?.[REPLACED]);
   const found = dependent && versionProblem(dependent);
-  if (found) throw new Error(`${found.problem}. To fix this, ${found.fix}`);
+  if (!found) return;
+  const { problem, fix } = versionProblem(read(AGENT) ?? dependent) ?? found;
+  throw new Error(`${problem}. To fix this, ${fix}`);
 }
