@@ -20,7 +20,7 @@ const GROUPS = {
   pi: { agents: { "@earendil-works/pi-coding-agent": "1.6.0" }, replaced: { "@silvia-odwyer/photon-node": "@sinew/natives/compat/photon-node" }, options: [] },
   // The original itself, without its addons, for its types. Versions before 16 have their addons inside.
   types: { agents: Object.fromEntries(TYPES.map((version) => [`natives-${version}`, `npm:@oh-my-pi/pi-natives@${version}`])), replaced: {}, options: ["--omit=optional"], original: true },
-  "qwen-code": { agents: { "@qwen-code/qwen-code": "0.24.4" }, replaced: { "@lydell/node-pty": "@sinew/natives/compat/node-pty" }, options: [] },
+  "qwen-code": { agents: { "@qwen-code/qwen-code": "0.24.4" }, replaced: { "@lydell/node-pty": "@sinew/natives/compat/node-pty", sharp: "@sinew/natives/compat/sharp-lite" }, options: [] },
 };
 
 /** Our packages as an override names them; the versions are those of the checkout. */

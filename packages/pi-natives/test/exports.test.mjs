@@ -1,4 +1,4 @@
-// Tests the table of all exports of @oh-my-pi/pi-natives 13 to 18, and our versions of them.
+// Tests the table of all exports of @oh-my-pi/pi-natives 13 to 18.2, and our versions of them.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
