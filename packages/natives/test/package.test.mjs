@@ -124,6 +124,17 @@ test("a bundle of esbuild, as CommonJS and as a module, finds the platform packa
   }
 });
 
+test("a bundle without the worker of photon-node says what to exclude, and does not wait for it", async () => {
+  const { esbuild } = runtimes();
+  const app = join(installed, "photon.js");
+  writeFileSync(app, `const { PhotonImage } = require("@sinew/natives/compat/photon-node"); new PhotonImage(new Uint8Array(4), 1, 1);`);
+  const bundle = join(installed, "photon.bundle.cjs");
+  await done(esbuild, [app, "--bundle", "--platform=node", `--outfile=${bundle}`], { cwd: installed });
+  const { code, err } = await run(process.execPath, [bundle]);
+  assert.equal(code, 1);
+  assert.match(err, /photon-node: \S+photon-worker\.js is missing, .*: exclude @sinew\/natives from the bundle/);
+});
+
 test("a bundle finds the addon in its own folder, and says what to do where it is missing", async (t) => {
   const { esbuild } = runtimes();
   const app = join(installed, "alone.js");

@@ -3,6 +3,7 @@
  * while the caller waits.
  * @module
  */
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { MessageChannel, type MessagePort, Worker, receiveMessageOnPort } from "node:worker_threads";
 import { ImageFormat } from "../index.js";
@@ -26,9 +27,13 @@ let thread: Thread | undefined;
 
 function started(): Thread {
   if (thread) return thread;
+  const file = join(__dirname, "photon-worker.js");
+  // The caller waits for the thread and cannot receive its errors.
+  if (!existsSync(file)) throw new Error(`photon-node: ${file} is missing, because bundlers do not include it: exclude @sinew/natives from the bundle`);
   const { port1, port2 } = new MessageChannel();
   const flag = new Int32Array(new SharedArrayBuffer(4));
-  const worker = new Worker(join(__dirname, "photon-worker.js"), { workerData: { port: port2, flag }, transferList: [port2] });
+  const worker = new Worker(file, { workerData: { port: port2, flag }, transferList: [port2] });
+  worker.once("exit", () => (thread = undefined));
   // Neither of them keeps the process alive.
   worker.unref();
   port1.unref();
@@ -41,7 +46,11 @@ function ask<T>(name: string, ...args: unknown[]): T {
   const before = Atomics.load(flag, 0);
   port.postMessage({ name, args } satisfies PhotonCall);
   Atomics.wait(flag, 0, before);
-  const { message } = receiveMessageOnPort(port) as { message: PhotonAnswer };
+  const message = (receiveMessageOnPort(port) as { message: PhotonAnswer } | undefined)?.message;
+  if (!message) {
+    thread = undefined;
+    throw new Error("photon-node: the worker thread ended during the call, and its images are lost");
+  }
   if ("error" in message) throw new Error(`photon-node: ${message.error}`);
   return message.value as T;
 }

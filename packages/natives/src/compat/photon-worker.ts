@@ -49,10 +49,16 @@ async function answer({ name, args }: PhotonCall): Promise<PhotonAnswer> {
   }
 }
 
+/** Wakes the caller, which sleeps until the number changes. */
+function wake(): void {
+  Atomics.add(flag, 0, 1);
+  Atomics.notify(flag, 0);
+}
+
+// A caller must not wait for a thread that has ended.
+process.on("exit", wake);
 port.on("message", async (call: PhotonCall) => {
   const result = await answer(call);
   port.postMessage(result);
-  // The caller sleeps until the number changes.
-  Atomics.add(flag, 0, 1);
-  Atomics.notify(flag, 0);
+  wake();
 });
