@@ -51,7 +51,8 @@ export interface IsoDiff {
   files: IsoFileChange[];
 }
 
-const UNAVAILABLE = "isolation backend unavailable";
+/** Begins the messages of errors about a backend that is not available. */
+const UNAVAILABLE = "ISO_UNAVAILABLE:";
 
 /** The original has no limits of its own. */
 const NO_LIMIT = 0xffff_ffff;
@@ -66,7 +67,7 @@ export function isoBackend(): IsoBackendKind {
 
 /** Returns whether an error message means that a backend is not available. */
 export function isoIsUnavailableError(message: string): boolean {
-  return message.startsWith(UNAVAILABLE);
+  return message.includes(UNAVAILABLE);
 }
 
 /** Returns whether a backend is available. */
@@ -74,7 +75,7 @@ export function isoProbe(kind?: IsoBackendKind | null): IsoProbeResult {
   const asked = kind ?? IsoBackendKind.Rcopy;
   if (asked === IsoBackendKind.Rcopy) return { available: true, kind: asked };
   const name = Object.entries(IsoBackendKind).find(([, known]) => known === asked)?.[0] ?? asked;
-  return { available: false, kind: asked, reason: `${UNAVAILABLE}: ${name} is not supported; use Rcopy` };
+  return { available: false, kind: asked, reason: `${name} is not supported; use Rcopy` };
 }
 
 /** Returns the backend to use. */
@@ -145,7 +146,7 @@ async function discardAt(path: string, operation: string): Promise<void> {
  */
 export async function isoStart(kind: IsoBackendKind | null | undefined, lower: string, merged: string): Promise<void> {
   const { available, reason } = isoProbe(kind);
-  if (!available) throw new Error(reason);
+  if (!available) throw new Error(`${UNAVAILABLE} ${reason}`);
   const path = resolve(merged);
   if (process.platform === "win32") return copyTo(path, lower);
   await discardAt(path, "isoStart");
