@@ -1,5 +1,5 @@
 /**
- * The exports of `@oh-my-pi/pi-natives` 13 to 18.2 that `@sinew/natives` supports, with the original signatures.
+ * The exports of `@oh-my-pi/pi-natives` 14 to 18.2 that `@sinew/natives` supports, with the original signatures.
  * @packageDocumentation
  */
 import "./installed.js";

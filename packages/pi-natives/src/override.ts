@@ -9,8 +9,8 @@ import { join } from "node:path";
 
 /** The replaced package. */
 const REPLACED = "@oh-my-pi/pi-natives";
-/** The supported versions of the replaced package, as major and minor version. */
-const FIRST = [13, 0] as const;
+/** The supported versions of the replaced package, as major and minor version. Callbacks of 13 have another form. */
+const FIRST = [14, 0] as const;
 const LAST = [18, 2] as const;
 const SUPPORTED = `${FIRST[0]} to ${LAST.join(".")}`;
 const OVERRIDE = `npm pkg set 'overrides[${REPLACED}]=npm:@sinew/pi-natives@^0.1.0'`;

@@ -56,13 +56,13 @@ test("every export of the table exists, and every row has a reason or an answer"
 });
 
 test("an import of an agent that is missing or unknown is reported", () => {
-  const source = `import { grep, type GrepMatch, renderMermaidAscii as draw } from "@oh-my-pi/pi-natives";
+  const source = `import { grep, type GrepMatch, projfsOverlayProbe as probe } from "@oh-my-pi/pi-natives";
     import * as vcs from "@oh-my-pi/pi-natives/vcs"; export { newThing } from '@oh-my-pi/pi-natives';
     const { VcsJjWorkspace } = await import("@oh-my-pi/pi-natives"); vcs.git("."); vcs.blame("."); import type { Anything } from "@oh-my-pi/pi-natives";
     import { x } from "@oh-my-pi/pi-natives/unknown";`;
   const imports = importsOf(source);
-  assert.deepEqual(imports.map(({ from, name }) => `${from} ${name}`).sort(), [". VcsJjWorkspace", ". grep", ". newThing", ". renderMermaidAscii", "./unknown x", "./vcs blame", "./vcs git"]);
+  assert.deepEqual(imports.map(({ from, name }) => `${from} ${name}`).sort(), [". VcsJjWorkspace", ". grep", ". newThing", ". projfsOverlayProbe", "./unknown x", "./vcs blame", "./vcs git"]);
   assert.deepEqual(unsupportedImports(table, imports).sort(), [
-    ". VcsJjWorkspace: missing (no support of Jujutsu)", ". newThing: not in the table", ". renderMermaidAscii: missing (no renderer of Mermaid here)", "./unknown x: not in the table", "./vcs blame: not in the table",
+    ". VcsJjWorkspace: missing (no support of Jujutsu)", ". newThing: not in the table", ". projfsOverlayProbe: missing (Windows only)", "./unknown x: not in the table", "./vcs blame: not in the table",
   ]);
 });

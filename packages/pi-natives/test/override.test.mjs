@@ -56,9 +56,9 @@ test("an agent that can run is confirmed", unix, (t) => {
 /** Folders that cannot work, with the expected messages about the problem and the fix. */
 const PROBLEMS = [
   ["the original is installed", { original: true, bun: "1.4.5" }, /the override has no effect: @oh-my-pi\/pi-natives 18\.2\.3 is installed\n {2}fix: npm pkg set 'overrides\[@oh-my-pi\/pi-natives\]=npm:@sinew\/pi-natives/],
-  ["the agent is newer", { wanted: "19.0.1", bun: "1.4.5" }, /needs @oh-my-pi\/pi-natives 19\.0\.1, and @sinew\/pi-natives has the exports of 13 to 18\.2\n {2}fix: install @oh-my-pi\/\S+ 13 to 18\.2, or remove the override: npm pkg delete/],
-  ["the minor version of the agent is newer", { wanted: "18.3.4", bun: "1.4.5" }, /^pi-natives: @oh-my-pi\/pi-coding-agent 18\.3\.4 needs @oh-my-pi\/pi-natives 18\.3\.4, and @sinew\/pi-natives has the exports of 13 to 18\.2\n.*\n$/],
-  ["the agent is older", { wanted: "^12.1.0", bun: "1.4.5" }, /needs @oh-my-pi\/pi-natives \^12\.1\.0/],
+  ["the agent is newer", { wanted: "19.0.1", bun: "1.4.5" }, /needs @oh-my-pi\/pi-natives 19\.0\.1, and @sinew\/pi-natives has the exports of 14 to 18\.2\n {2}fix: install @oh-my-pi\/\S+ 14 to 18\.2, or remove the override: npm pkg delete/],
+  ["the minor version of the agent is newer", { wanted: "18.3.4", bun: "1.4.5" }, /^pi-natives: @oh-my-pi\/pi-coding-agent 18\.3\.4 needs @oh-my-pi\/pi-natives 18\.3\.4, and @sinew\/pi-natives has the exports of 14 to 18\.2\n.*\n$/],
+  ["the agent is older", { wanted: "^13.19.0", bun: "1.4.5" }, /needs @oh-my-pi\/pi-natives \^13\.19\.0/],
   ["the package of the platform is missing", { addon: false, bun: "1.4.5" }, /found no addon for \S+.*\n {2}fix: .*npm install --include=optional @sinew\/natives-/],
   ["there is no Bun", {}, /pi-coding-agent 18\.2\.3 runs under Bun 1\.3\.14 or later, and no Bun is on PATH; Node cannot run it\n {2}fix: npm install --global bun@latest/],
   ["Bun is too old", { bun: "1.3.9" }, /and Bun 1\.3\.9 is on PATH/],
@@ -73,7 +73,7 @@ for (const [name, state, message] of PROBLEMS) {
 }
 
 /** Versions and ranges that an agent may require. */
-const SUPPORTED = ["13.0.0", "^14.9.9", "18.2.10", "~18.2.3", "^18", "*", "latest"];
+const SUPPORTED = ["14.0.0", "^14.9.9", "18.2.10", "~18.2.3", "^18", "*", "latest"];
 
 test("every supported version is accepted", unix, (t) => {
   for (const wanted of SUPPORTED) assert.equal(installed(t, { wanted, bun: "1.4.5" }).check().status, 0, wanted);
@@ -86,7 +86,7 @@ test("a folder without an agent is named", unix, (t) => {
 
 /** A module that imports exports of which one is only in a later version. */
 const NEWER = ["clipboard", "desktop", "vcs"].map((name) => [`@oh-my-pi/pi-natives/${name}`, "{ later }"]).concat([["@oh-my-pi/pi-natives", "{ glob, later }"]]);
-const VERSION_ERROR = /@oh-my-pi\/pi-coding-agent 18\.3\.4 needs @oh-my-pi\/pi-natives 18\.3\.4, and @sinew\/pi-natives has the exports of 13 to 18\.2\. To fix this, install @oh-my-pi\/pi-coding-agent 13 to 18\.2, or remove the override: npm pkg delete/;
+const VERSION_ERROR = /@oh-my-pi\/pi-coding-agent 18\.3\.4 needs @oh-my-pi\/pi-natives 18\.3\.4, and @sinew\/pi-natives has the exports of 14 to 18\.2\. To fix this, install @oh-my-pi\/pi-coding-agent 14 to 18\.2, or remove the override: npm pkg delete/;
 
 test("loading fails in the place of a version that is not here, and names the fix", unix, (t) => {
   const { load } = installed(t, { wanted: "18.3.4" });
