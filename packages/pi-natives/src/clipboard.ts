@@ -2,6 +2,7 @@
  * The clipboard.
  * @module
  */
+import "./installed.js";
 import * as natives from "@sinew/natives";
 
 export { readImageFromClipboard } from "@sinew/natives";

@@ -2,6 +2,7 @@
  * The desktop, which is not part of this package: a session reports that nothing is available, as on a machine without a display.
  * @module
  */
+import "./installed.js";
 import { refusal } from "./missing.js";
 
 /** The capabilities of a session without a desktop. */
