@@ -1,8 +1,10 @@
 //! Formats the whole conversation as lines, with all output: for the viewer and for `/dump`.
 
+use std::collections::HashSet;
+
 use serde_json::Value;
 use sinew_agent::mcp::semantics_of;
-use sinew_llm::message::{AgentMessage, Block};
+use sinew_llm::message::{AgentMessage, Block, ToolCall, ToolResultMessage};
 use sinew_tools::semantics::{OutputView, diff_of};
 use sinew_tui::{AnsiReader, Attrs, Color, Line, Passage, Style};
 
@@ -22,11 +24,52 @@ pub(super) struct ConversationText {
     pub(super) has_call: bool,
 }
 
+/// The calls and results around a message: a call is shown with its result, so that each output is below its own call.
+#[derive(Default)]
+pub(super) struct Neighbours {
+    /// The call of a result.
+    call: Option<ToolCall>,
+    /// The ids of an answer's calls whose results follow.
+    answered: HashSet<String>,
+}
+
+impl Neighbours {
+    /// Finds the neighbours of a message among those before it, newest first, and those after it.
+    pub(super) fn find(
+        message: &AgentMessage,
+        mut before: impl Iterator<Item = AgentMessage>,
+        after: impl Iterator<Item = AgentMessage>,
+    ) -> Neighbours {
+        let mut found = Neighbours::default();
+        match message {
+            AgentMessage::ToolResult(result) => {
+                let answer = before.find(|message| !matches!(message, AgentMessage::ToolResult(_)));
+                if let Some(AgentMessage::Assistant(answer)) = answer {
+                    found.call = answer.tool_calls().find(|call| call.id == result.tool_call_id).cloned();
+                }
+            }
+            AgentMessage::Assistant(answer) if answer.tool_calls().next().is_some() => {
+                found.answered = after
+                    .map_while(|message| match message {
+                        AgentMessage::ToolResult(result) => Some(result.tool_call_id.clone()),
+                        _ => None,
+                    })
+                    .collect();
+            }
+            _ => {}
+        }
+        found
+    }
+}
+
 impl ConversationText {
     /// Formats messages, oldest first. Linear in their text.
     pub(super) fn of(messages: &[AgentMessage]) -> ConversationText {
         let mut out = ConversationText::default();
-        messages.iter().for_each(|message| out.message(message));
+        for (at, message) in messages.iter().enumerate() {
+            let (before, after) = (messages[..at].iter().rev().cloned(), messages[at + 1..].iter().cloned());
+            out.message(message, &Neighbours::find(message, before, after));
+        }
         out
     }
 
@@ -37,14 +80,17 @@ impl ConversationText {
         out
     }
 
-    /// Formats one message, or only its source; `is_first` says that no other message precedes it.
-    pub(super) fn one(message: &AgentMessage, is_source: bool, is_first: bool) -> ConversationText {
+    /// Formats one message; `is_first` says that no other message precedes it.
+    pub(super) fn one(message: &AgentMessage, neighbours: &Neighbours, is_first: bool) -> ConversationText {
         let mut out = ConversationText { goes_on: !is_first, ..ConversationText::default() };
-        if is_source {
-            out.source_of(message)
-        } else {
-            out.message(message)
-        }
+        out.message(message, neighbours);
+        out
+    }
+
+    /// Formats only the source of one message.
+    pub(super) fn source_of_one(message: &AgentMessage, is_first: bool) -> ConversationText {
+        let mut out = ConversationText { goes_on: !is_first, ..ConversationText::default() };
+        out.source_of(message);
         out
     }
 
@@ -68,7 +114,7 @@ impl ConversationText {
 
     fn source_of(&mut self, message: &AgentMessage) {
         match message {
-            AgentMessage::User(_) => self.message(message),
+            AgentMessage::User(_) => self.message(message, &Neighbours::default()),
             AgentMessage::Assistant(answer) => {
                 for content in &answer.content {
                     if let Block::Text(text) = content {
@@ -85,7 +131,7 @@ impl ConversationText {
         self.lines.iter().map(|line| format!("{}\n", line.text().trim_end())).collect()
     }
 
-    fn message(&mut self, message: &AgentMessage) {
+    fn message(&mut self, message: &AgentMessage, neighbours: &Neighbours) {
         match message {
             AgentMessage::User(user) => {
                 self.begin();
@@ -102,15 +148,7 @@ impl ConversationText {
                         Block::Thinking(thought) if !thought.thinking.trim().is_empty() => {
                             self.text_block(&thought.thinking, DIM.with(Attrs::ITALIC));
                         }
-                        Block::ToolCall(call) => {
-                            self.call("●", &format!("{} {}", call.name, arguments(&call.name, &call.arguments)));
-                            // The result of a call that writes a whole file does not contain the text.
-                            if let Some(content) = call.arguments.get("content").and_then(Value::as_str)
-                                && shows_diff(&call.name)
-                            {
-                                self.output(content);
-                            }
-                        }
+                        Block::ToolCall(call) if !neighbours.answered.contains(&call.id) => self.tool_call("●", call),
                         _ => {}
                     }
                 }
@@ -118,10 +156,7 @@ impl ConversationText {
                     self.text_block(&text, Style::PLAIN);
                 }
             }
-            AgentMessage::ToolResult(result) => match diff_of(result.details.as_ref()).filter(|_| !result.is_error) {
-                Some(diff) => self.lines.extend(diff.lines().map(diff_line)),
-                None => self.output(&text_of(&result.content)),
-            },
+            AgentMessage::ToolResult(result) => self.tool_result(result, neighbours.call.as_ref()),
             AgentMessage::BashExecution(run) => {
                 self.call("!", &run.command);
                 self.output(&run.output);
@@ -136,6 +171,28 @@ impl ConversationText {
             }
             AgentMessage::Custom(custom) if custom.display => self.text_block(&custom.content.text(), DIM),
             AgentMessage::Custom(_) => {}
+        }
+    }
+
+    fn tool_call(&mut self, symbol: &str, call: &ToolCall) {
+        self.call(symbol, format!("{} {}", call.name, arguments(&call.name, &call.arguments)).trim_end());
+        // The result of a call that writes a whole file does not contain the text.
+        if let Some(content) = call.arguments.get("content").and_then(Value::as_str)
+            && shows_diff(&call.name)
+        {
+            self.output(content);
+        }
+    }
+
+    fn tool_result(&mut self, result: &ToolResultMessage, call: Option<&ToolCall>) {
+        let symbol = if result.is_error { "✗" } else { "●" };
+        match call {
+            Some(call) => self.tool_call(symbol, call),
+            None => self.call(symbol, &result.tool_name),
+        }
+        match diff_of(result.details.as_ref()).filter(|_| !result.is_error) {
+            Some(diff) => self.lines.extend(diff.lines().map(diff_line)),
+            None => self.output(&text_of(&result.content)),
         }
     }
 
@@ -176,10 +233,12 @@ fn shows_diff(tool: &str) -> bool {
     semantics_of(tool).presentation.output == OutputView::Diff
 }
 
-/// Formats the arguments of a call: only the command, only the file if its changes are shown below, or all of them.
+/// Formats the arguments of a call: only the command, only the file if its changes are shown below or nothing else was
+/// passed, or all of them.
 fn arguments(tool: &str, arguments: &Value) -> String {
     let command = || arguments.get("command").and_then(Value::as_str).map(str::to_string);
-    let file = || shows_diff(tool).then(|| (semantics_of(tool).title)(arguments)).flatten();
+    let is_title = shows_diff(tool) || arguments.as_object().is_some_and(|fields| fields.len() == 1);
+    let file = || is_title.then(|| (semantics_of(tool).title)(arguments)).flatten();
     match arguments.as_object() {
         Some(fields) if fields.is_empty() => String::new(),
         _ => command().or_else(file).unwrap_or_else(|| arguments.to_string()),
@@ -201,7 +260,7 @@ fn diff_line(line: &str) -> Line {
 #[cfg(test)]
 mod tests {
     use serde_json::json;
-    use sinew_llm::message::{AssistantMessage, BashExecution, ToolCall, ToolResultMessage};
+    use sinew_llm::message::{AssistantMessage, BashExecution};
 
     use super::*;
 
@@ -224,6 +283,7 @@ mod tests {
         };
         let result = |is_error: bool, details: Option<Value>| {
             AgentMessage::ToolResult(std::sync::Arc::new(ToolResultMessage {
+                tool_call_id: "1".into(),
                 content: vec![Block::text("the result")],
                 is_error,
                 details,
@@ -237,7 +297,7 @@ mod tests {
                 [call("edit", edit.clone()), result(false, Some(diff.clone()))],
                 "● edit a.rs\n  --- a.rs\n  +++ a.rs\n  @@ -1 +1 @@\n  -a\n  +b\n",
             ),
-            ([call("edit", edit), result(true, Some(diff))], "● edit a.rs\n  the result\n"),
+            ([call("edit", edit), result(true, Some(diff))], "✗ edit a.rs\n  the result\n"),
             (
                 [call("write", json!({"path": "a", "content": "x\ny\n"})), result(false, None)],
                 "● write a\n  x\n  y\n  the result\n",
@@ -246,8 +306,35 @@ mod tests {
                 [call("grep", json!({"pattern": "x", "path": "a"})), result(false, None)],
                 "● grep {\"pattern\":\"x\",\"path\":\"a\"}\n  the result\n",
             ),
+            ([call("read", json!({"path": "a.rs"})), result(false, None)], "● read a.rs\n  the result\n"),
         ] {
             assert_eq!(ConversationText::of(&messages).text(), expect);
         }
+    }
+
+    #[test]
+    fn each_result_is_below_its_own_call() {
+        let call = |id: &str| {
+            Block::ToolCall(ToolCall {
+                id: id.into(),
+                name: "read".into(),
+                arguments: json!({"path": format!("{id}.rs")}),
+                ..ToolCall::default()
+            })
+        };
+        let content = vec![call("a"), call("b"), call("c")];
+        let answer = AgentMessage::from(AssistantMessage { content, ..AssistantMessage::default() });
+        let result = |id: &str, is_error| {
+            AgentMessage::ToolResult(std::sync::Arc::new(ToolResultMessage {
+                tool_call_id: id.into(),
+                tool_name: "read".into(),
+                content: vec![Block::text(format!("text of {id}"))],
+                is_error,
+                ..ToolResultMessage::default()
+            }))
+        };
+        let messages = [answer, result("b", true), result("a", false), result("lost", false)];
+        let expect = "● read c.rs\n\n✗ read b.rs\n  text of b\n\n● read a.rs\n  text of a\n\n● read\n  text of lost\n";
+        assert_eq!(ConversationText::of(&messages).text(), expect);
     }
 }

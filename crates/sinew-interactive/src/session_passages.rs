@@ -9,7 +9,7 @@ use sinew_control::app::OpenSession;
 use sinew_session::{EntryPlace, Session, may_have_word};
 use sinew_tui::{Passage, Passages, SearchTarget};
 
-use super::conversation_text::ConversationText;
+use super::conversation_text::{ConversationText, Neighbours};
 
 /// The number of messages at the end among which the newest call is searched.
 const NEWEST: usize = 200;
@@ -87,11 +87,20 @@ impl SessionPassages {
     }
 
     fn laid(&self, at: usize) -> ConversationText {
-        match self.source.session().message_at(self.places[at]) {
-            Ok(Some(message)) => ConversationText::one(&message, self.is_source, at == 0),
-            Ok(None) => ConversationText::default(),
-            Err(error) => ConversationText::unreadable(error.message()),
+        let session = self.source.session();
+        let message = match session.message_at(self.places[at]) {
+            Ok(Some(message)) => message,
+            Ok(None) => return ConversationText::default(),
+            Err(error) => return ConversationText::unreadable(error.message()),
+        };
+        if self.is_source {
+            return ConversationText::source_of_one(&message, at == 0);
         }
+        // A neighbour that cannot be read shows its error in its own passage.
+        let read = |place: &EntryPlace| session.message_at(*place).ok().flatten();
+        let (before, after) = (&self.places[..at], &self.places[at + 1..]);
+        let neighbours = Neighbours::find(&message, before.iter().rev().map_while(read), after.iter().map_while(read));
+        ConversationText::one(&message, &neighbours, at == 0)
     }
 }
 

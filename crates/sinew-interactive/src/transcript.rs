@@ -169,7 +169,7 @@ impl Transcript {
                 let failed = FailedAttempt { error: error_message, attempt: *attempt, of: *max_attempts, delay };
                 self.show_retry(screen, &failed);
             }
-            Event::AutoRetryEnd { .. } => self.end_retry(screen),
+            Event::AutoRetryEnd { .. } | Event::AgentSettled {} => self.end_retry(screen),
             Event::MessageStart { message: AgentMessage::Assistant(_) } => {
                 self.parts.clear();
                 self.activity = "waiting";
@@ -177,6 +177,7 @@ impl Transcript {
             // The result is shown at the end of its call.
             Event::MessageStart { message: AgentMessage::ToolResult(_) } => {}
             Event::MessageStart { message } => {
+                self.end_retry(screen);
                 self.follows_tool = false;
                 let mut replay = Replay::new(self.looks);
                 replay.show(screen, message);
@@ -204,19 +205,21 @@ impl Transcript {
                 end_tool(screen, block, tool_call_id, content, details.as_ref(), *is_error, took);
                 self.pictures.extend(show_result_pictures(screen, content, self.looks));
             }
+            // Every attempt ends a run, so the error of the last one waits for what follows.
             Event::AgentEnd { .. } => {
-                self.end_retry(screen);
                 self.end_open(screen);
                 end_reads(screen);
             }
             other => {
-                // The notice names the reason.
-                if matches!(other, Event::ModelFallback { .. }) {
-                    self.failure = None;
+                let Some((text, style)) = notice(other, self.looks.keys) else { return };
+                match other {
+                    // The notice names the reason.
+                    Event::ModelFallback { .. } => self.failure = None,
+                    // A retry with another key follows.
+                    Event::CredentialDisabled { .. } => {}
+                    _ => self.show_failure(screen),
                 }
-                if let Some((text, style)) = notice(other, self.looks.keys) {
-                    line(screen, &text, style);
-                }
+                line(screen, &text, style);
             }
         }
     }
@@ -239,6 +242,11 @@ impl Transcript {
         if let Some(block) = self.retry.take().and_then(|block| screen.block::<RetryBlock>(block)) {
             block.finish();
         }
+        self.show_failure(screen);
+    }
+
+    /// Shows the error of the last answer, which is not retried.
+    fn show_failure(&mut self, screen: &mut Screen) {
         if let Some(text) = self.failure.take() {
             line(screen, &text, ERROR);
         }
@@ -442,4 +450,54 @@ pub(super) fn text_of(content: &[Block]) -> String {
         _ => None,
     });
     texts.collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use sinew_tui::theme::Theme;
+    use sinew_tui::{ScreenOptions, Size};
+
+    use super::*;
+
+    fn rows(events: &[Event]) -> Vec<String> {
+        let mut screen = Screen::new(Size::new(60, 20), ScreenOptions::default(), Arc::new(Theme::default()));
+        let mut transcript = Transcript::new(DisplayOptions::default());
+        events.iter().for_each(|event| transcript.show(&mut screen, event));
+        screen.paint();
+        screen.shown_rows().map(|row| row.text().trim_end().to_string()).filter(|row| !row.is_empty()).collect()
+    }
+
+    /// The events of an attempt in the order of the agent: each attempt is a run.
+    fn attempt(answer: &AssistantMessage) -> Vec<Event> {
+        let message = AgentMessage::from(answer.clone());
+        vec![
+            Event::MessageStart { message: message.clone() },
+            Event::MessageEnd { message },
+            Event::AgentEnd { messages: Vec::new() },
+        ]
+    }
+
+    fn failed() -> Vec<Event> {
+        let error_message = Some("503 overloaded".into());
+        attempt(&AssistantMessage { stop_reason: StopReason::Error, error_message, ..AssistantMessage::default() })
+    }
+
+    fn retry(attempt: u32) -> Vec<Event> {
+        let error_message = "503 overloaded".into();
+        vec![Event::AutoRetryStart { attempt, max_attempts: 3, delay_ms: 0, error_message }]
+    }
+
+    #[test]
+    fn all_attempts_are_one_row_and_only_the_last_failure_another() {
+        let answer = AssistantMessage { content: vec![Block::text("fine")], ..AssistantMessage::default() };
+        let answered = [failed(), retry(1), failed(), retry(2), attempt(&answer), vec![Event::AgentSettled {}]];
+        assert_eq!(rows(&answered.concat()), ["⋯ attempt 2 of 3 · 503 overloaded", "fine"]);
+        let gave_up = [failed(), retry(1), failed(), vec![Event::AgentSettled {}]];
+        assert_eq!(rows(&gave_up.concat()), ["⋯ attempt 1 of 3 · 503 overloaded", "✗ 503 overloaded"]);
+        let promoted = Event::ModelPromoted { from: "a".into(), to: "b".into() };
+        let noticed = rows(&[failed(), vec![promoted]].concat());
+        assert_eq!(noticed[0], "✗ 503 overloaded", "{noticed:?}");
+    }
 }

@@ -9,6 +9,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use crate::settings::GuardSettings;
+use words::Command;
 
 /// The verdict of the guard on a command.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -40,7 +41,8 @@ pub(super) fn check(settings: &GuardSettings, command: &str) -> Verdict {
     verdict
 }
 
-const DISK: &str = "^[\"']?(of=)?[\"']?/dev/(sd|hd|vd|xvd|nvme|mmcblk|disk)";
+const DISK: &str = "^(of=)?/dev/((sd|hd|vd|xvd)([a-z]+[0-9]*|[*?])|nvme[0-9]+(n[0-9]+(p[0-9]+)?)?|mmcblk[0-9]+(p[0-9]+)?\
+                    |r?disk[0-9]+(s[0-9]+)?|disk/by-.*)$";
 static DISK_NAME: LazyLock<Regex> = LazyLock::new(|| Regex::new(DISK).expect("a constant pattern"));
 
 /// The number of lines and commands inside a command that are checked. Each runner has several places where its command
@@ -62,10 +64,26 @@ fn of_line(command: &str, left: Option<&Cell<usize>>) -> Option<&'static str> {
     if line.targets.iter().any(|target| !target.starts_with("of=") && DISK_NAME.is_match(target)) {
         return Some("write to a disk");
     }
-    line.commands.iter().find_map(|words| {
+    line.commands.iter().enumerate().find_map(|(at, Command { words, pipeline })| {
+        let own = Cell::new(INNER);
+        let left = left.unwrap_or(&own);
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        of_words(&words, left.unwrap_or(&Cell::new(INNER)))
+        let before = at.checked_sub(1).map(|at| &line.commands[at]).filter(|before| before.pipeline == *pipeline);
+        of_words(&words, left).or_else(|| of_input(&words, before?, left))
     })
+}
+
+/// Checks what `echo` or `printf` writes to a shell that executes its input.
+fn of_input(shell: &[&str], before: &Command, left: &Cell<usize>) -> Option<&'static str> {
+    let arguments =
+        shell.strip_prefix(&["sudo"]).unwrap_or(shell).split_first().filter(|(name, _)| words::is_shell(name))?.1;
+    let (program, text) = before.words.split_first()?;
+    let executes_input = arguments.iter().all(|word| word.starts_with('-') && !word.contains('c'));
+    if !executes_input || !["echo", "printf"].contains(&program.as_str()) {
+        return None;
+    }
+    left.set(left.get().checked_sub(1)?);
+    of_line(&text.join(" ").replace("\\n", "\n"), Some(left))
 }
 
 /// Programs that run the rest of their command line, and the number of arguments before it. The crate of permissions
@@ -85,7 +103,7 @@ const LINE_OPTIONS: [(&str, &[&str]); 2] =
     [("su runuser script flock sg", &["-c", "--command"]), ("env genv", &["-s", "--split-string"])];
 
 /// Programs whose arguments after options are a shell line.
-const LINES: [&str; 2] = ["eval", "watch"];
+const LINES: [&str; 3] = ["eval", "trap", "watch"];
 
 fn names(list: &str, program: &str) -> bool {
     list.split(' ').any(|name| name == program)
@@ -190,38 +208,70 @@ fn of_words(words: &[&str], left: &Cell<usize>) -> Option<&'static str> {
         {
             Some("rm -rf of everything")
         }
-        "dd" if arguments.iter().any(|word| word.contains("of=") && DISK_NAME.is_match(word)) => Some("dd to a disk"),
+        "dd" if arguments.iter().any(|word| word.starts_with("of=") && DISK_NAME.is_match(word)) => {
+            Some("dd to a disk")
+        }
+        "tee" | "shred" | "wipefs" | "blkdiscard" if arguments.iter().any(|word| DISK_NAME.is_match(word)) => {
+            Some("write to a disk")
+        }
+        "cp" | "mv" if arguments.last().is_some_and(|word| DISK_NAME.is_match(word)) => Some("write to a disk"),
         "chmod" if (has("777") || has("0777") || has("a+rwx")) && arguments.iter().any(|word| is_root(word)) => {
             Some("chmod 777 /")
         }
-        "git" if has("push") && (has("--force") || short_after_push(arguments)) => Some("git push --force"),
-        _ if program.starts_with("mkfs") => Some("mkfs"),
+        "git" if is_forced_push(arguments) => Some("git push --force"),
+        _ if program == "mkfs" || program.starts_with("mkfs.") => {
+            arguments.iter().any(|word| word.starts_with("/dev/") || word.starts_with('$')).then_some("mkfs")
+        }
         _ => None,
     }
 }
 
-/// Returns true if `push` has a short flag that contains `f`.
-fn short_after_push(arguments: &[&str]) -> bool {
-    arguments
-        .iter()
-        .skip_while(|word| **word != "push")
-        .any(|word| word.starts_with('-') && !word.starts_with("--") && word.contains('f'))
+/// Returns true if the arguments of git are a push that overwrites a branch, and not a dry run.
+fn is_forced_push(arguments: &[&str]) -> bool {
+    let mut words = arguments.iter();
+    let command = loop {
+        match words.next() {
+            // These options have a separate value.
+            Some(&("-c" | "--git-dir" | "--work-tree" | "--namespace")) => drop(words.next()),
+            Some(option) if option.starts_with('-') => {}
+            other => break other,
+        }
+    };
+    let push: Vec<&str> = words.copied().collect();
+    let short =
+        |letter| push.iter().any(|word| word.starts_with('-') && !word.starts_with("--") && word.contains(letter));
+    let is_dry = short('n') || push.contains(&"--dry-run");
+    let is_forced = short('f') || push.contains(&"--force") || push.iter().any(|word| word.starts_with('+'));
+    command == Some(&"push") && is_forced && !is_dry
 }
 
-fn bare(word: &str) -> &str {
-    let mut word = word;
-    while let Some(rest) = ["/*", "/.", "/"].iter().find_map(|end| word.strip_suffix(end)) {
-        word = rest;
+/// Returns the names of a path without those that do not change where it leads: `.`, `x/..`, and `*` at the end, which
+/// means everything in a directory. The root directory has no names.
+fn names_of(path: &str) -> Vec<&str> {
+    let mut names = Vec::new();
+    for name in path.split('/').filter(|name| !["", "."].contains(name)) {
+        match (name, names.last()) {
+            ("..", Some(&above)) if above != ".." => drop(names.pop()),
+            ("..", None) if path.starts_with('/') => {}
+            _ => names.push(name),
+        }
     }
-    word
+    names.pop_if(|last| *last == "*" && path.contains('/'));
+    names
 }
 
 fn is_root(word: &str) -> bool {
-    word.contains('/') && bare(word).is_empty()
+    word.starts_with('/') && names_of(word).is_empty()
 }
 
+/// Returns true if a word is the root directory or a whole home directory: `~`, `~name`, `$HOME`, `${HOME:?}`.
 fn is_all(word: &str) -> bool {
-    is_root(word) || ["~", "$home", "${home}"].contains(&bare(word))
+    let is_home = |name: &str| {
+        let is_variable =
+            name.strip_prefix("${home").is_some_and(|end| end == "}" || (end.starts_with(':') && end.ends_with('}')));
+        name.starts_with('~') || name == "$home" || is_variable
+    };
+    is_root(word) || matches!(names_of(word)[..], [name] if is_home(name))
 }
 
 #[cfg(test)]
@@ -244,7 +294,8 @@ mod tests {
             ":()  {  :  |  : & } ; :",
             "dd if=/dev/zero of=/dev/sda bs=1M",
             "mkfs.ext4 /dev/sda1",
-            "mkfs -t ext4 x",
+            "mkfs -t ext4 /dev/vdb",
+            "mkfs.xfs $DISK",
             "echo x > /dev/sda",
             "cat a >/dev/nvme0n1",
             "chmod 777 /",
@@ -303,6 +354,25 @@ mod tests {
             "watch -n 5 'cd x; rm -rf /'",
             "find x -exec rm -rf / \\;",
             "'rm' -rf /",
+            // Substitutions in the text of a here-document.
+            "cat <<EOF\nit's \"$(rm -rf /)\"\nEOF",
+            "cat <<EOF\n`rm -rf ~`\nEOF",
+            "echo 'rm -rf /' | sh",
+            "printf 'cd x\\nrm -rf /' | sudo bash -s",
+            "2>&1 rm -rf /",
+            "2>/dev/null rm -rf /",
+            "trap 'rm -rf /' EXIT",
+            "rm -rf /home/..",
+            "rm -rf /usr/lib/../../",
+            "rm -rf ${HOME:?}",
+            "rm -rf ~root",
+            "tee /dev/sda < image",
+            "cat image | sudo tee /dev/nvme0n1 > log",
+            "cp disk.img /dev/sdb",
+            "shred /dev/sda1",
+            "git push origin +main",
+            "git --git-dir x push -f",
+            "echo x > /dev/disk/by-id/a",
         ] {
             assert!(accident(command).is_some(), "{command}");
         }
@@ -344,6 +414,27 @@ mod tests {
             "env A='rm -rf /' ls",
             "grep -c 'rm -rf /' a",
             "xargs echo rm -rf /",
+            "mkfs.ext4 disk.img",
+            "mkfs.ext4 --help",
+            "./mkfs-tests /dev/null",
+            "mkfs_helper.sh /dev/sda",
+            "git stash push -mfoo",
+            "git push -n --force",
+            "git push --dry-run -f",
+            "echo x > /dev/vda.log",
+            "echo x > /dev/disk.txt",
+            "cat > notes.md <<'EOF' && bash build.sh\nrm -rf /\nEOF",
+            "cat > notes.md <<EOF; sh build.sh\nrm -rf /\nEOF",
+            "cat <<'EOF'\n$(rm -rf /)\nEOF",
+            "cat <<EOF\n$(echo 'rm -rf /')\nEOF",
+            "echo 'rm -rf /' | sh script.sh",
+            "echo 'rm -rf /' | grep rm",
+            "trap 'rm -rf /tmp/x' EXIT",
+            "rm -rf ~/..x",
+            "rm -rf ~user/target",
+            "rm -rf ${HOME:?}/target",
+            "rm -rf ../x/..",
+            "cp /dev/sda disk.img",
             "",
         ] {
             assert_eq!(accident(command), None, "{command}");

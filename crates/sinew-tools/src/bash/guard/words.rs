@@ -3,11 +3,19 @@
 
 use super::is_runner;
 
+/// A simple command.
+#[derive(Debug)]
+pub(super) struct Command {
+    /// The words without quotes. A here-string is a word after the word `<<<`.
+    pub(super) words: Vec<String>,
+    /// The number of the pipeline. Commands with the same number are connected by `|`.
+    pub(super) pipeline: usize,
+}
+
 /// A line of bash.
 #[derive(Debug, Default)]
 pub(super) struct Line {
-    /// The words of each command without quotes. A here-string is a word after the word `<<<`.
-    pub(super) commands: Vec<Vec<String>>,
+    pub(super) commands: Vec<Command>,
     /// The files that output is redirected to.
     pub(super) targets: Vec<String>,
     /// All text outside quotes.
@@ -24,6 +32,15 @@ pub(super) const HERE_STRING: &str = "<<<";
 /// Returns true if the word names a shell, possibly by a path.
 pub(super) fn is_shell(program: &str) -> bool {
     SHELLS.contains(&program.rsplit('/').next().unwrap_or(program))
+}
+
+/// A here-document that begins after its line.
+#[derive(Debug)]
+struct Document {
+    delimiter: String,
+    /// True if the delimiter is quoted, so that nothing in the text is replaced.
+    is_literal: bool,
+    pipeline: usize,
 }
 
 /// Parses a line as far as possible.
@@ -43,8 +60,12 @@ struct Reader {
     word: String,
     /// True if the next word is a redirection target.
     is_target: bool,
-    /// The delimiters of the here-documents that begin after this line.
-    documents: Vec<String>,
+    /// The here-documents that begin after this line.
+    documents: Vec<Document>,
+    /// The number of the current pipeline.
+    pipeline: usize,
+    /// True if the input is the text of a here-document, in which quotes have no meaning.
+    is_document: bool,
     /// Open substitutions and groups: the surrounding command, and whether a double quote is open in it.
     outer: Vec<(Vec<String>, String, bool)>,
     is_quoted: bool,
@@ -55,7 +76,7 @@ impl Reader {
         while let Some(next) = self.rest.pop() {
             match (next, self.is_quoted) {
                 ('\\', _) => self.escaped(),
-                ('"', _) => self.is_quoted = !self.is_quoted,
+                ('"', _) if !self.is_document || !self.outer.is_empty() => self.is_quoted = !self.is_quoted,
                 ('\'', false) => self.single_quoted(),
                 ('$', false) if self.rest.last() == Some(&'\'') => self.ansi_quoted(),
                 ('$', _) if self.rest.last() == Some(&'(') => {
@@ -78,6 +99,10 @@ impl Reader {
         while !self.outer.is_empty() {
             self.close();
         }
+        if self.is_document {
+            // The text itself is not a command.
+            self.word.clear();
+        }
         self.end_command();
     }
 
@@ -86,16 +111,24 @@ impl Reader {
         self.line.code.push(next);
         match next {
             '\n' => {
-                self.end_command();
+                self.end_pipeline();
                 self.skip_documents();
             }
-            '(' | '{' | '}' | ')' | ';' | '&' | '|' => self.end_command(),
+            '|' if self.rest.last() != Some(&'|') => self.end_command(),
+            '(' | '{' | '}' | ')' | ';' | '&' | '|' => {
+                self.rest.pop_if(|after| next == '|' && *after == '|');
+                self.end_pipeline();
+            }
             '#' if self.word.is_empty() => {
                 while self.rest.last().is_some_and(|next| *next != '\n') {
                     self.rest.pop();
                 }
             }
             '>' => {
+                // A number before it is a descriptor.
+                if self.word.bytes().all(|byte| byte.is_ascii_digit()) {
+                    self.word.clear();
+                }
                 self.end_word();
                 while self.rest.last().is_some_and(|next| ['>', '|', '&'].contains(next)) {
                     self.rest.pop();
@@ -181,8 +214,14 @@ impl Reader {
         self.end_word();
         self.is_target = false;
         if !self.words.is_empty() {
-            self.line.commands.push(std::mem::take(&mut self.words));
+            let words = std::mem::take(&mut self.words);
+            self.line.commands.push(Command { words, pipeline: self.pipeline });
         }
+    }
+
+    fn end_pipeline(&mut self) {
+        self.end_command();
+        self.pipeline += 1;
     }
 
     /// Reads the delimiter of a here-document after `<<`.
@@ -205,29 +244,44 @@ impl Reader {
         while let Some(next) = self.rest.pop_if(|next| !next.is_whitespace() && !";&|()<>".contains(*next)) {
             end.push(next);
         }
-        self.documents.push(end.replace(['"', '\'', '\\'], ""));
+        let delimiter = end.replace(['"', '\'', '\\'], "");
+        self.documents.push(Document { is_literal: delimiter != end, delimiter, pipeline: self.pipeline });
     }
 
-    /// Skips here-documents, unless a shell on their line executes them.
+    /// Skips here-documents, unless a shell in their pipeline executes them. Substitutions in them are commands.
     fn skip_documents(&mut self) {
         let documents = std::mem::take(&mut self.documents);
-        let is_run = self.line.commands.iter().any(|words| {
-            let program = words.first().map_or("", String::as_str);
-            is_shell(program) || (is_runner(program) && words.iter().any(|word| is_shell(word)))
-        });
-        if is_run {
+        let is_run = |document: &Document| {
+            self.line.commands.iter().filter(|command| command.pipeline == document.pipeline).any(
+                |Command { words, .. }| {
+                    let program = words.first().map_or("", String::as_str);
+                    is_shell(program) || (is_runner(program) && words.iter().any(|word| is_shell(word)))
+                },
+            )
+        };
+        if documents.iter().any(is_run) {
             return;
         }
-        for end in documents {
+        for Document { delimiter, is_literal, .. } in documents {
+            let mut text = String::new();
             while !self.rest.is_empty() {
                 let mut line = String::new();
                 while let Some(next) = self.rest.pop_if(|next| *next != '\n') {
                     line.push(next);
                 }
                 self.rest.pop();
-                if line.trim_start_matches('\t') == end {
+                if line.trim_start_matches('\t') == delimiter {
                     break;
                 }
+                text.push_str(&line);
+                text.push('\n');
+            }
+            if !is_literal {
+                let (rest, pipeline) = (text.chars().rev().collect(), self.pipeline + 1);
+                let mut reader = Reader { rest, pipeline, is_quoted: true, is_document: true, ..Reader::default() };
+                reader.read();
+                self.pipeline = reader.pipeline + 1;
+                self.line.commands.append(&mut reader.line.commands);
             }
         }
     }
