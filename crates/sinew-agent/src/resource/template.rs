@@ -44,22 +44,32 @@ impl Template {
     }
 }
 
-/// Splits arguments at whitespace. Single and double quotes preserve whitespace; there are no escapes, and an unclosed
-/// quote extends to the end.
+/// Splits arguments at whitespace. Whitespace between single or double quotes is part of an argument if the quotes
+/// enclose all of it; other quotes are text, so that an apostrophe stays: `it's`. There are no escapes.
 #[must_use]
 pub fn arguments(text: &str) -> Vec<String> {
-    split(text).0
+    let mut words = Vec::new();
+    let mut rest = text.trim_start();
+    while let Some(first) = rest.chars().next() {
+        let is_end = |after: &str| after.is_empty() || after.starts_with(char::is_whitespace);
+        let quoted = ['"', '\''].contains(&first).then(|| {
+            let ends = rest[1..].match_indices(first).map(|(at, _)| at + 1);
+            ends.filter(|end| is_end(&rest[end + 1..])).min()
+        });
+        let (word, after) = match quoted.flatten() {
+            Some(end) => (&rest[1..end], &rest[end + 1..]),
+            None => rest.split_at(rest.find(char::is_whitespace).unwrap_or(rest.len())),
+        };
+        words.push(word.to_string());
+        rest = after.trim_start();
+    }
+    words
 }
 
-/// Does the same as [`arguments`]; `None` if a quote is not closed.
+/// Splits paths at whitespace. Single and double quotes preserve whitespace anywhere in a path; there are no escapes.
+/// Returns `None` if a quote is not closed.
 #[must_use]
 pub fn closed_arguments(text: &str) -> Option<Vec<String>> {
-    let (words, is_closed) = split(text);
-    is_closed.then_some(words)
-}
-
-/// Returns the arguments, and whether every quote is closed.
-fn split(text: &str) -> (Vec<String>, bool) {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
     let mut quote = None;
@@ -76,11 +86,11 @@ fn split(text: &str) -> (Vec<String>, bool) {
         }
     }
     words.extend(word);
-    (words, quote.is_none())
+    quote.is_none().then_some(words)
 }
 
 /// Replaces `$1`…`$9`, `${1}`, `$@`, `${@:2}` (from the second on) and `${@:2:3}` (three of them) by arguments, and
-/// `$ARGUMENTS` by the typed text with its quotes and line breaks. Placeholders inside an argument are not replaced.
+/// `$ARGUMENTS` or `${ARGUMENTS}` by the typed text with its quotes and line breaks. Placeholders inside an argument are not replaced.
 /// Returns the text, and whether it has a placeholder.
 ///
 /// A missing argument is empty. A `$` and a digit may also be an amount of money, and stays:
@@ -97,7 +107,9 @@ pub fn substitute(text: &str, typed: &str) -> (String, bool) {
     while let Some(at) = rest.find('$') {
         out.push_str(&rest[..at]);
         rest = &rest[at..];
-        if let Some(behind) = rest.strip_prefix(AS_TYPED) {
+        let is_name = |behind: &&str| !behind.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
+        let as_typed = rest.strip_prefix(AS_TYPED).filter(is_name).or_else(|| rest.strip_prefix(IN_BRACES));
+        if let Some(behind) = as_typed {
             out.push_str(typed.trim());
             (rest, is_used) = (behind, true);
             continue;
@@ -129,6 +141,7 @@ fn positions(text: &str) -> usize {
 
 /// The placeholder for the arguments as they were typed.
 const AS_TYPED: &str = "$ARGUMENTS";
+const IN_BRACES: &str = "${ARGUMENTS}";
 
 /// Parses a placeholder after a `$`: its length, the index of the first argument, and the number of arguments.
 fn place(text: &str) -> Option<(usize, usize, usize)> {

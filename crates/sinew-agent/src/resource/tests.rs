@@ -390,10 +390,12 @@ fn commands_are_listed_in_lookup_order() {
 fn arguments_are_divided_at_blanks_outside_of_quotes() {
     let check = |text: &str, expect: &[&str]| assert_eq!(arguments(text), expect, "{text}");
     check("a  b\tc\n", &["a", "b", "c"]);
-    check("'a b' \"c 'd\" e'f g'h", &["a b", "c 'd", "ef gh"]);
-    check("a\\ b \\\"c d\"", &["a\\", "b", "\\c d"]);
+    check("'a b' \"c 'd\" e'f g'h", &["a b", "c 'd", "e'f", "g'h"]);
+    check("it's the user's", &["it's", "the", "user's"]);
+    check("'it's here' x", &["it's here", "x"]);
+    check("a\\ b \\\"c d\"", &["a\\", "b", "\\\"c", "d\""]);
     check("\"\" '' x", &["", "", "x"]);
-    check("a 'b c", &["a", "b c"]);
+    check("a 'b c", &["a", "'b", "c"]);
     check("", &[]);
 }
 
@@ -505,6 +507,7 @@ fn arguments_stay_as_they_were_typed() {
     let check = |body: &str, typed: &str, expect: &str| assert_eq!(template(body).prompt(typed), expect, "{body}");
     check("Fix: $ARGUMENTS!", " it's\n\"a  b\" $1 ", "Fix: it's\n\"a  b\" $1!");
     check("Fix $1, then $@", "'a b' c", "Fix a b, then a b c");
+    check("Fix: ${ARGUMENTS}s, $ARGUMENTS1", "it's", "Fix: it'ss, $ARGUMENTS1");
     check("Review the code.\n", "only src/ $1", "Review the code.\n\nonly src/ $1");
     check("Review the code.\n", " ", "Review the code.\n");
     check("Costs 5$ or $0.", "x", "Costs 5$ or $0.\n\nx");

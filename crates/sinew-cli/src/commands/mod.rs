@@ -63,7 +63,28 @@ fn check_spelling(words: &[&str]) -> Result<(), Failure> {
 }
 
 /// Subcommands as users of other programs type them.
-const OTHER_NAMES: [(&str, &str); 4] = [("remove", "rm"), ("delete", "rm"), ("del", "rm"), ("show", "get")];
+const OTHER_NAMES: [(&str, &str); 10] = [
+    ("remove", "rm"),
+    ("delete", "rm"),
+    ("del", "rm"),
+    ("show", "get"),
+    ("rm", "unset"),
+    ("remove", "unset"),
+    ("delete", "unset"),
+    ("reset", "unset"),
+    ("ls", "list"),
+    ("ls", "get"),
+];
+/// What users of other programs type as a command, and how it is done here.
+const OTHER_COMMANDS: [(&str, &str); 7] = [
+    ("models", "--list-models"),
+    ("model", "--list-models"),
+    ("export", "--export FILE"),
+    ("resume", "--resume"),
+    ("continue", "--continue"),
+    ("redo", "undo redo"),
+    ("trust", "--trust"),
+];
 
 /// Returns the command that a misspelt one probably means. Returns `None` for a sentence.
 fn misspelt(words: &[&str]) -> Option<String> {
@@ -71,9 +92,18 @@ fn misspelt(words: &[&str]) -> Option<String> {
     let commands: Vec<&str> = COMMANDS.iter().map(|(name, _)| *name).collect();
     if let Some((command, follows)) = COMMANDS.iter().find(|(name, _)| name == first) {
         let (second, rest) = rest.split_first()?;
-        let other = OTHER_NAMES.iter().find(|(other, _)| other == second).map(|(_, name)| *name);
-        let near = other.filter(|name| follows.contains(name)).or_else(|| near(second, follows));
+        let other = OTHER_NAMES.iter().find(|(other, name)| other == second && follows.contains(name));
+        let near = other.map(|(_, name)| *name).or_else(|| near(second, follows));
         return near.filter(|_| rest.len() <= 2 && !follows.contains(second)).map(|near| format!("{command} {near}"));
+    }
+    if let [] | ["list" | "ls"] = rest {
+        let names: Vec<&str> = OTHER_COMMANDS.iter().map(|(name, _)| *name).collect();
+        let name = names.iter().find(|name| *name == first).copied();
+        let is_close = |name: &&str| first.starts_with(&name[..1]) && near(first, &commands).is_none();
+        let name = name.or_else(|| near(first, &names).filter(is_close));
+        if let Some((_, way)) = OTHER_COMMANDS.iter().find(|(other, _)| Some(*other) == name) {
+            return Some(way.to_string());
+        }
     }
     let near = near(first, &commands).filter(|_| first.len() > 2)?;
     let follows = COMMANDS.iter().find(|(name, _)| *name == near).map_or(&[][..], |(_, follows)| follows);

@@ -65,13 +65,20 @@ fn a_misspelled_command_suggests_the_nearest_one() {
         ),
         (&["sessions", "remove", "x"], "did you mean sinew sessions rm?"),
         (&["mcp", "lst"][..], "did you mean sinew mcp list?"),
+        (&["config", "rm", "theme"], "did you mean sinew config unset?"),
+        (&["models"], "sinew models: unknown command; did you mean sinew --list-models?"),
+        (&["modles"], "did you mean sinew --list-models?"),
+        (&["models", "list"], "did you mean sinew --list-models?"),
+        (&["exprot"], "did you mean sinew --export FILE?"),
+        (&["resume"], "did you mean sinew --resume?"),
+        (&["redo"], "did you mean sinew undo redo?"),
     ] {
         let ran = stage.run(&[&["--script", "script.jsonl"], words].concat());
         assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""), "{words:?}");
         assert!(ran.stderr.contains(near), "{}", ran.stderr);
     }
     // A sentence is a prompt, even if its first word resembles a command.
-    for words in [&["login", "fails"][..], &["helpe", "me"], &["verify"], &["logs", "are", "empty"]] {
+    for words in [&["login", "fails"][..], &["helpe", "me"], &["verify"], &["report"], &["logs", "are", "empty"]] {
         let ran = stage.play(&[&["-p"], words].concat());
         assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "one\n"), "{words:?}: {}", ran.stderr);
     }
