@@ -51,11 +51,13 @@ use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use request::read;
+use request::{read, read_known};
 use session::{ClientFacts, History, RunningTurn, Session};
-use sessions::Sessions;
+use sessions::{EditorServers, Sessions};
 use wire::{Line, Wire};
 
+/// The key of an editor's MCP servers.
+const SERVERS: &str = "mcpServers";
 /// The error code if no key is configured.
 const AUTH_REQUIRED: i64 = -32000;
 /// The error code if a named object does not exist.
@@ -182,7 +184,8 @@ impl Agent {
 
     /// Finds the session of a prompt and reserves its turn.
     fn begin_prompt(&self, id: &Id, params: Option<&RawValue>) -> Result<ReservedPrompt, RpcError> {
-        let request: acp::PromptRequest = read(params)?;
+        let (mut request, unknown) = read_known::<acp::PromptRequest, acp::ContentBlock>(params, "prompt")?;
+        request.prompt.extend(unknown.iter().map(|_| prompt::unsupported()));
         let delivery = prompt::delivery(request.meta.as_ref())?;
         let session = self.sessions.find(&request.session_id)?;
         match (session.begin_turn(id), delivery) {
@@ -216,8 +219,9 @@ impl Agent {
         params: Option<&RawValue>,
         facts: ClientFacts,
     ) -> Result<(Box<RawValue>, Arc<Session>), RpcError> {
-        let asked: acp::NewSessionRequest = read(params)?;
-        let session = self.sessions.create(&asked.cwd, &asked.mcp_servers, &self.wire, facts).await?;
+        let (asked, unknown) = read_known::<acp::NewSessionRequest, acp::McpServer>(params, SERVERS)?;
+        let servers = EditorServers { known: &asked.mcp_servers, unknown: &unknown };
+        let session = self.sessions.create(&asked.cwd, &servers, &self.wire, facts).await?;
         let (modes, options) = session.options();
         let answer = acp::NewSessionResponse::new(session.id.clone()).modes(modes).config_options(options);
         Ok((written(&answer)?, session))
@@ -228,9 +232,9 @@ impl Agent {
         params: Option<&RawValue>,
         facts: ClientFacts,
     ) -> Result<(Box<RawValue>, Arc<Session>), RpcError> {
-        let asked: acp::LoadSessionRequest = read(params)?;
-        let (id, servers) = (&asked.session_id, &asked.mcp_servers);
-        let session = self.sessions.load(id, &asked.cwd, servers, &self.wire, facts, History::Replayed).await?;
+        let (asked, unknown) = read_known::<acp::LoadSessionRequest, acp::McpServer>(params, SERVERS)?;
+        let (id, servers) = (&asked.session_id, EditorServers { known: &asked.mcp_servers, unknown: &unknown });
+        let session = self.sessions.load(id, &asked.cwd, &servers, &self.wire, facts, History::Replayed).await?;
         let (modes, options) = session.options();
         Ok((written(&acp::LoadSessionResponse::new().modes(modes).config_options(options))?, session))
     }
@@ -240,9 +244,9 @@ impl Agent {
         params: Option<&RawValue>,
         facts: ClientFacts,
     ) -> Result<(Box<RawValue>, Arc<Session>), RpcError> {
-        let asked: acp::ResumeSessionRequest = read(params)?;
-        let (id, servers) = (&asked.session_id, &asked.mcp_servers);
-        let session = self.sessions.load(id, &asked.cwd, servers, &self.wire, facts, History::Left).await?;
+        let (asked, unknown) = read_known::<acp::ResumeSessionRequest, acp::McpServer>(params, SERVERS)?;
+        let (id, servers) = (&asked.session_id, EditorServers { known: &asked.mcp_servers, unknown: &unknown });
+        let session = self.sessions.load(id, &asked.cwd, &servers, &self.wire, facts, History::Left).await?;
         let (modes, options) = session.options();
         Ok((written(&acp::ResumeSessionResponse::new().modes(modes).config_options(options))?, session))
     }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use agent_client_protocol_schema::v1 as acp;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use sinew::base::utf16_file_text;
 use sinew_agent::agent::{Delivery, Stop};
 use sinew_control::actions::commands;
 use sinew_control::actions::prompt::Message;
@@ -267,7 +268,7 @@ fn parts(blocks: Vec<acp::ContentBlock>) -> PromptParts {
             acp::ContentBlock::Text(block) => parts.text.push_str(&block.text),
             acp::ContentBlock::Image(image) => {
                 let name = image.uri.map_or_else(|| "image".to_string(), name_of);
-                parts.images.push((name, ImageBlock { data: image.data, mime_type: image.mime_type }));
+                parts.images.push((name, ImageBlock { data: standard(&image.data), mime_type: image.mime_type }));
             }
             acp::ContentBlock::ResourceLink(link) => mention(&mut parts.text, &link.uri),
             acp::ContentBlock::Resource(embedded) => match embedded.resource {
@@ -290,17 +291,54 @@ fn parts(blocks: Vec<acp::ContentBlock>) -> PromptParts {
 /// claims to be one.
 fn add_blob(parts: &mut PromptParts, blob: acp::BlobResourceContents) {
     let mime_type = blob.mime_type.unwrap_or_else(|| "application/octet-stream".into());
-    let decoded = STANDARD.decode(&blob.blob).map_err(|error| format!("It is not valid base64: {error}"));
-    let text = decoded.map(|bytes| String::from_utf8(bytes).ok().filter(|text| !text.contains('\0')));
+    let data = standard(&blob.blob);
+    let decoded = STANDARD.decode(&data).map_err(|error| format!("It is not valid base64: {error}"));
+    let text = decoded.map(|bytes| text_of(&mime_type, bytes));
     let name = name_of(blob.uri);
     match text {
         Ok(Some(text)) => parts.attached.push_str(&embedded_file(&name, &text)),
         Ok(None) if mime_type.starts_with("image/") => {
-            parts.images.push((name, ImageBlock { data: blob.blob, mime_type }));
+            parts.images.push((name, ImageBlock { data, mime_type }));
         }
         Ok(None) => parts.attached.push_str(&not_shown(&name, &mime_type, &blob.blob, NO_TEXT)),
         Err(reason) => parts.attached.push_str(&not_shown(&name, &mime_type, &blob.blob, &reason)),
     }
+}
+
+/// Returns base64 in its standard form: without line breaks, the head of a `data:` URL and the alphabet for URLs.
+fn standard(data: &str) -> String {
+    let data = data.strip_prefix("data:").and_then(|url| url.split_once(',')).map_or(data, |(_, data)| data);
+    let plain = data.chars().filter(|letter| !letter.is_ascii_whitespace() && *letter != '=');
+    let mut out: String = plain
+        .map(|letter| match letter {
+            '-' => '+',
+            '_' => '/',
+            other => other,
+        })
+        .collect();
+    out.extend(std::iter::repeat_n('=', out.len().wrapping_neg() % 4));
+    out
+}
+
+/// Returns the text of an attached file: UTF-8, UTF-16 with a byte order mark, or Latin-1 if the type says that it is
+/// text. `None` if it is not text.
+fn text_of(mime_type: &str, bytes: Vec<u8>) -> Option<String> {
+    if let Some(text) = utf16_file_text(&bytes) {
+        return Some(text);
+    }
+    match String::from_utf8(bytes) {
+        Ok(text) => Some(text).filter(|text| !text.contains('\0')),
+        Err(error) => {
+            let bytes = error.into_bytes();
+            let is_text = mime_type.starts_with("text/") && !bytes.contains(&0);
+            is_text.then(|| bytes.into_iter().map(char::from).collect())
+        }
+    }
+}
+
+/// Stands for a block of a type that this version does not know.
+pub(super) fn unsupported() -> acp::ContentBlock {
+    acp::ContentBlock::Text(acp::TextContent::new(UNSUPPORTED))
 }
 
 /// Returns the path of a file, and any other URI itself.
@@ -382,6 +420,11 @@ mod tests {
             (blob("b.csv", "text/csv", &STANDARD.encode("x,y\n1,2\n")), file("b.csv", "x,y\n1,2")),
             (blob("b.json", "application/json", &STANDARD.encode("{}")), file("b.json", "{}")),
             (blob("b.svg", "image/svg+xml", &svg), file("b.svg", "<svg/>")),
+            (blob("b.txt", "text/plain", "PHN2\r\nZy8+\n"), file("b.txt", "<svg/>")),
+            (blob("b.txt", "text/plain", "data:text/plain;base64,Pz8_Pz8-"), file("b.txt", "?????>")),
+            (blob("b.txt", "text/plain", &STANDARD.encode(b"\xff\xfeh\0i\0")), file("b.txt", "hi")),
+            (blob("b.txt", "text/plain", &STANDARD.encode(b"caf\xe9")), file("b.txt", "caf\u{e9}")),
+            (serde_json::to_value(unsupported()).unwrap(), format!("a{UNSUPPORTED}")),
         ] {
             check(json!([text, block]), &expect);
         }

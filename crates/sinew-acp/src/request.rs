@@ -1,6 +1,7 @@
 //! Parses the parameters of requests, and reports errors with a JSON pointer.
 
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 use serde_json::value::RawValue;
 use serde_path_to_error::Segment;
 use sinew_jsonrpc::RpcError;
@@ -31,6 +32,29 @@ pub(super) fn read<T: DeserializeOwned>(params: Option<&RawValue>) -> Result<T, 
     })
 }
 
+/// Parses parameters without the elements of the list `key` that are not an `E`, such as one of a later version of the
+/// protocol. Returns those elements too.
+///
+/// # Errors
+/// Returns an error with the position and the reason if the other parameters do not match the type.
+pub(super) fn read_known<T: DeserializeOwned, E: DeserializeOwned>(
+    params: Option<&RawValue>,
+    key: &str,
+) -> Result<(T, Vec<Value>), RpcError> {
+    let mut unknown = Vec::new();
+    let parsed = params.and_then(|params| serde_json::from_str::<Value>(params.get()).ok());
+    let Some(mut value) = parsed else { return Ok((read(params)?, unknown)) };
+    if let Some(Value::Array(list)) = value.get_mut(key) {
+        let (known, others) = std::mem::take(list).into_iter().partition(|element| E::deserialize(element).is_ok());
+        (*list, unknown) = (known, others);
+    }
+    if unknown.is_empty() {
+        return Ok((read(params)?, unknown));
+    }
+    let known = serde_json::value::to_raw_value(&value).map_err(|error| RpcError::invalid_params(error.to_string()))?;
+    Ok((read(Some(&known))?, unknown))
+}
+
 #[cfg(test)]
 mod tests {
     use agent_client_protocol_schema::v1 as acp;
@@ -52,5 +76,13 @@ mod tests {
         check(&json!({"cwd": "/"}), "/mcpServers: missing field `mcpServers`");
         check(&json!({"cwd": 5, "mcpServers": []}), "/cwd: invalid type");
         check(&json!({"cwd": "/", "mcpServers": [{"name": "x"}]}), "/mcpServers/0: ");
+        let params = json!({"cwd": "/", "mcpServers": [
+            {"type": "ws", "name": "a", "url": "ws://x"},
+            {"name": "b", "command": "/b", "args": [], "env": []},
+        ]});
+        let params = serde_json::value::to_raw_value(&params).unwrap();
+        let (asked, unknown) =
+            read_known::<acp::NewSessionRequest, acp::McpServer>(Some(&params), "mcpServers").unwrap();
+        assert_eq!((asked.mcp_servers.len(), &unknown[0]["name"]), (1, &json!("a")));
     }
 }

@@ -113,7 +113,7 @@ impl Sessions {
     pub(super) async fn create(
         &self,
         cwd: &Path,
-        servers: &[acp::McpServer],
+        servers: &EditorServers<'_>,
         wire: &Wire,
         facts: ClientFacts,
     ) -> Result<Arc<Session>, RpcError> {
@@ -141,7 +141,7 @@ impl Sessions {
         &self,
         id: &acp::SessionId,
         cwd: &Path,
-        servers: &[acp::McpServer],
+        servers: &EditorServers<'_>,
         wire: &Wire,
         facts: ClientFacts,
         history: History,
@@ -191,7 +191,7 @@ impl Sessions {
         &self,
         cwd: &Path,
         choice: SessionChoice,
-        servers: &[acp::McpServer],
+        servers: &EditorServers<'_>,
     ) -> Result<(Startup, Vec<String>), RpcError> {
         if !cwd.is_absolute() {
             return Err(RpcError::invalid_params(format!("/cwd: {} is not an absolute path", cwd.display())));
@@ -286,11 +286,25 @@ fn open_already(id: &acp::SessionId) -> RpcError {
     RpcError::new(RpcError::INVALID_REQUEST, format!("/sessionId: session {id} is already open: close it first"))
 }
 
+/// The MCP servers of an editor.
+pub(super) struct EditorServers<'a> {
+    pub(super) known: &'a [acp::McpServer],
+    /// The entries of which this version does not know the type.
+    pub(super) unknown: &'a [Value],
+}
+
 /// Converts the MCP servers of an editor to the form of a configuration file. The editor's names are for people; ours
 /// are derived from them.
-fn brought(servers: &[acp::McpServer], warnings: &mut Vec<String>) -> Option<Value> {
+fn brought(servers: &EditorServers<'_>, warnings: &mut Vec<String>) -> Option<Value> {
     let mut named = Map::new();
-    for server in servers {
+    for server in servers.unknown {
+        let text = |key: &str| server.get(key).and_then(Value::as_str);
+        let name = text("name").unwrap_or("without a name");
+        let kind = text("type").map_or(String::new(), |kind| format!(" {kind:?}"));
+        warnings
+            .push(format!("MCP server {name:?} of the editor: this version of sinew does not support its type{kind}"));
+    }
+    for server in servers.known {
         let (name, entry) = match server {
             acp::McpServer::Stdio(server) => {
                 let env: Map<String, Value> =
