@@ -194,5 +194,23 @@ fn stdin(waits: bool) -> Result<String, Failure> {
     let bytes = read
         .map_err(|error| Failure::usage(format!("failed to read standard input: {error}")))?
         .ok_or_else(|| Failure::usage("standard input is larger than 10 MB: pass a file with @path instead"))?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
+    Ok(decode(&bytes))
+}
+
+/// Returns standard input as text: UTF-16 if it begins with that byte order mark, otherwise UTF-8. Marks are removed.
+fn decode(bytes: &[u8]) -> String {
+    sinew::base::utf16_file_text(bytes)
+        .unwrap_or_else(|| String::from_utf8_lossy(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes)).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::decode;
+
+    #[test]
+    fn standard_input_is_decoded_by_its_byte_order_mark() {
+        for bytes in [&b"\xff\xfeh\0i\0"[..], b"\xfe\xff\0h\0i", b"\xef\xbb\xbfhi", b"hi"] {
+            assert_eq!(decode(bytes), "hi", "{bytes:?}");
+        }
+    }
 }

@@ -1,4 +1,4 @@
-//! Checks what no compiler checks: that imports match the table in `ARCHITECTURE.md`, the size of files, that a crate
+//! Checks what no compiler checks: that imports match the table in `ARCHITECTURE.md`, the size of files, functions and crates, that a crate
 //! uses each dependency of the workspace, that the modules of a crate have no cycles, that libraries have no global
 //! state, that code above the tools names no tool, that keys are written as text only in the modules of keys, that
 //! comments are plain English and tests are named for their behavior, and that no dependency is compiled twice because of
@@ -7,6 +7,7 @@
 mod features;
 mod keys;
 mod modules;
+mod sizes;
 mod source;
 mod tool_names;
 mod words;
@@ -20,12 +21,8 @@ use serde_json::Value;
 
 use source::Excusable;
 
-/// A source file with more lines than this probably does more than one thing.
-const LONGEST: usize = 800;
 /// The crates that are part of a program and may print, read the environment and keep state of the process.
 const PROGRAMS: [&str; 5] = ["sinew-acp", "sinew-cli", "sinew-control", "sinew-interactive", "sinew-testkit"];
-/// A file of the binding with more lines than this probably contains logic.
-const LONGEST_BINDING: usize = 150;
 
 /// Runs every check and reports all faults.
 pub(crate) fn run(root: &Path) -> Result<(), String> {
@@ -43,9 +40,11 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
     features::check(&mut faults)?;
     example(&read("native/src/README.md")?, &read("native/src/glob.rs")?, &mut faults);
     let files = files(root)?;
-    sizes(&files, &mut faults);
+    environment(&files, &mut faults);
+    sizes::check(&files, &mut faults);
     words::check(&files, &mut faults);
-    let excusable = [structure(&files), tool_names::find(&files), keys::check(&files)].concat();
+    let excusable =
+        [structure(&files), tool_names::find(&files), keys::check(&files), sizes::functions(&files)].concat();
     allowed(excusable, &read("scripts/xtask/allowed.txt")?, &mut faults);
     if faults.is_empty() { Ok(()) } else { Err(format!("not tidy:\n  {}", faults.join("\n  "))) }
 }
@@ -155,15 +154,10 @@ fn files(root: &Path) -> Result<Vec<(String, String)>, String> {
     Ok(list.lines().filter_map(text).collect())
 }
 
-fn sizes(files: &[(String, String)], faults: &mut Vec<String>) {
+fn environment(files: &[(String, String)], faults: &mut Vec<String>) {
     for (path, text) in files {
         if reads_environment(path, text) {
             faults.push(format!("{path} reads an environment variable: libraries get values (invariant 3)"));
-        }
-        let lines = text.lines().count();
-        let most = if path.starts_with("native/src/") { LONGEST_BINDING } else { LONGEST };
-        if lines > most && !path.ends_with(".d.ts") {
-            faults.push(format!("{path} has {lines} lines, more than {most}: split it by topic"));
         }
     }
 }

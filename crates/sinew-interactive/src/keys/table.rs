@@ -81,7 +81,7 @@ const fn view(action: Action, name: &'static str, keys: Keys, help: &'static str
 // One row per action, even if the line is long.
 #[rustfmt::skip]
 pub(super) const ACTIONS: &[Row] = &[
-    input(Action::Submit, "tui.input.submit", "submit", &["enter"], "send; during a run: steer the model after its current tools"),
+    input(Action::Submit, "tui.input.submit", "submit", &["enter"], "send; during a run: steer the model (running tools finish, others are skipped)"),
     app(Action::FollowUp, "app.message.followUp", "followUp", &["ctrl+q", "ctrl+enter", "alt+enter"], "send when the model is done"),
     edit(EditAction::NewLine, "tui.input.newLine", "newLine", &["shift+enter", "ctrl+j"], "insert a line break"),
     input(Action::Tab, "tui.input.tab", "tab", &["tab"], "accept a completion, or complete a path"),

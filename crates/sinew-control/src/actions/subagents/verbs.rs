@@ -87,7 +87,7 @@ impl Control {
         children.iter().filter(|child| child.session == session).cloned().collect()
     }
 
-    /// Sends a message to a child. A running child reads it after its current tools, a waiting one with its assignment.
+    /// Sends a message to a child. A running child reads it after its running tools, a waiting one with its assignment.
     ///
     /// # Errors
     /// Returns an error if there is no such child, or it does not work.
@@ -272,6 +272,8 @@ impl Control {
         let Some((id, text)) = arguments.split_once(char::is_whitespace) else {
             return Err("/steer needs the ID of a subagent and a text: /steer ID TEXT".into());
         };
-        self.steer_child(id, text.trim()).await.map(|()| format!("{id} will read it after its current tools."))
+        self.steer_child(id, text.trim())
+            .await
+            .map(|()| format!("{id} will read it after its running tools; others are skipped."))
     }
 }
