@@ -3,6 +3,7 @@
  * @module
  */
 import { EventEmitter } from "node:events";
+import { LateRest, isRest, typedAfter, typedPart, units } from "./late-rest.js";
 import { native } from "./loader.js";
 import type { InputBuffer } from "./native.js";
 import { count, typeError } from "./options.js";
@@ -17,8 +18,8 @@ const PASTE_ESCAPE_TIMEOUT = 100;
 /** Longer pending input is a reply. */
 const LONGEST_KEY = 64;
 const PASTE_END = "\x1b[201~";
-/** Matches the rest of a sequence whose ESC was already emitted as a key. */
-const TAIL = /^(?:\[M[^]{3}|\[[\x30-\x3f]*[\x20-\x2f]*[\x40-\x7e]|O[\d;]*[\x40-\x7e]|[\]P_^X][^\x07\x1b]*(?:\x07|\x1b\\))/;
+/** Matches the part of the end mark that has arrived at the end of a paste. */
+const PART_OF_PASTE_END = /\x1b(?:\[(?:2(?:01?)?)?)?$/;
 
 /** The options of a {@link StdinBuffer}. */
 export interface StdinBufferOptions {
@@ -47,8 +48,11 @@ export interface StdinBufferEvents {
  *
  * Input may be split anywhere, and the rest may arrive late. It is never emitted as if it were typed.
  *
- * - A single ESC is a key after `timeout` milliseconds. The rest of a sequence that arrives up to 250 ms later is dropped.
- * - `ESC [` and the like are a key with alt after 250 ms.
+ * - A single ESC is a key after `timeout` milliseconds, and `ESC [` and the like are a key with alt after 250 ms.
+ * - The rest of a sequence that arrives up to 250 ms after such a key is dropped, in however many parts. One that arrives in one chunk is dropped up to
+ *   a second after the key. A paste whose start mark was cut like this is a paste.
+ * - So the characters that begin such a rest, such as `[`, wait for 250 ms when they follow the key that fast, and `O` waits for 75 ms. Then they were
+ *   typed.
  * - A longer part of a key waits for its rest. It ends at 256 bytes, or when an ESC starts another sequence.
  * - A control string, such as a clipboard reply, is dropped after a second without input. It ends at 1 MiB.
  * - Part of a character waits for its rest.
@@ -72,8 +76,9 @@ export class StdinBuffer extends EventEmitter<StdinBufferEvents> {
   #timer: NodeJS.Timeout | undefined;
   /** At most the length of the pending input. */
   #length = 0;
-  /** When a single ESC was last emitted because nothing followed it. */
-  #escaped = -Infinity;
+  readonly #rest = new LateRest();
+  /** The first characters of the pending sequence if they were already emitted as a key, else empty. */
+  #late = "";
 
   /** @throws TypeError or RangeError for a time that is not a whole number from 0. */
   constructor(options: StdinBufferOptions = {}) {
@@ -91,11 +96,9 @@ export class StdinBuffer extends EventEmitter<StdinBufferEvents> {
     if (typeof chunk !== "string" && !(chunk instanceof Uint8Array)) {
       throw typeError("StdinBuffer.process: chunk", "a string or a Uint8Array", chunk);
     }
-    const rest = this.#withoutTail(chunk);
-    // An empty chunk would be an empty sequence.
-    if (!rest.length && chunk.length) return;
     this.#stop();
-    const inputs = this.#feed(rest);
+    const typed = this.#joinLate(chunk);
+    const inputs = [...(typed ? this.#feed(typed) : []), ...this.#withoutLate(this.#feed(chunk))];
     // Called before the handlers run, because one of them may throw or add input.
     this.#wait(chunk);
     for (const input of inputs) this.#emitInput(input);
@@ -120,12 +123,35 @@ export class StdinBuffer extends EventEmitter<StdinBufferEvents> {
     return left ? this.#buffer.feed(left) : [];
   }
 
-  /** Returns a chunk without the rest of a sequence whose ESC was emitted as a key. */
-  #withoutTail(chunk: string | Uint8Array): string | Uint8Array {
-    if (performance.now() - this.#escaped > PREFIX_TIMEOUT) return chunk;
-    this.#escaped = -Infinity;
-    const tail = TAIL.exec(typeof chunk === "string" ? chunk : Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length).toString("latin1"))?.[0].length ?? 0;
-    return tail ? (typeof chunk === "string" ? chunk.slice(tail) : chunk.subarray(tail)) : chunk;
+  /**
+   * Puts the start that was emitted as a key before a chunk that continues it. Returns the characters of the pending rest that turn out to have been
+   * typed, because the chunk does not continue it.
+   */
+  #joinLate(chunk: string | Uint8Array): string {
+    if (!chunk.length) return "";
+    if (!this.#late) {
+      this.#late = this.#rest.take(chunk);
+      if (this.#late) this.#buffer.feed(this.#late);
+      return "";
+    }
+    // Long input is not examined again for every chunk.
+    if (this.#length > LONGEST_KEY || isRest(this.#buffer.pending() + units(chunk))) return "";
+    const typed = this.#buffer.pending().slice(this.#late.length);
+    this.#late = "";
+    this.#buffer.flush();
+    return typed;
+  }
+
+  /** Returns inputs without a sequence whose start was emitted as a key. */
+  #withoutLate(inputs: string[]): string[] {
+    const start = this.#late;
+    if (!start || (!inputs.length && this.#buffer.isWaiting())) return inputs;
+    this.#late = "";
+    const [first, ...others] = inputs;
+    // A paste, or the report of a cursor.
+    if (!first?.startsWith("s")) return inputs;
+    const isWhole = new native.InputBuffer().feed(first.slice(1)).length > 0;
+    return isWhole ? others : [...Array.from(typedPart(first.slice(1), start), (each) => `s${each}`), ...others];
   }
 
   /**
@@ -145,22 +171,32 @@ export class StdinBuffer extends EventEmitter<StdinBufferEvents> {
     this.#stop();
     const inputs = [...this.#lostHalf(), ...this.#buffer.feed(PASTE_END)];
     this.#length = 0;
-    for (const input of inputs) this.#emitInput(input.startsWith("p") && input.endsWith("\x1b") ? input.slice(0, -1) : input);
+    for (const input of inputs) {
+      const mark = input.startsWith("p") ? (PART_OF_PASTE_END.exec(input)?.[0] ?? "") : "";
+      if (mark) this.#rest.expect(mark);
+      this.#emitInput(input.slice(0, input.length - mark.length));
+    }
     return true;
   }
 
   /** Returns the pending input without emitting it, and clears it. */
   flush(): string[] {
     this.#stop();
-    const found = [...this.#lostHalf(), ...(this.#isPasting() ? [] : this.#buffer.flush())];
+    const found = this.#withoutLate(this.#lostHalf()).map((input) => input.slice(1));
+    const start = this.#late;
+    this.#late = "";
+    const pending = this.#isPasting() ? undefined : this.#buffer.flush()[0]?.slice(1);
     this.#length = 0;
+    if (pending === undefined) return found;
+    if (start) return [...found, ...typedPart(pending, start)];
+    this.#rest.expectAfterKey(pending);
     // Two presses of ESC, not one with alt, which would be followed by more.
-    return found.flatMap((input) => (input === "s\x1b\x1b" ? ["\x1b", "\x1b"] : [input.slice(1)]));
+    return [...found, ...(pending === "\x1b\x1b" ? ["\x1b", "\x1b"] : [pending])];
   }
 
   /** The pending input. */
   getBuffer(): string {
-    return this.#buffer.pending();
+    return this.#buffer.pending().slice(this.#late.length);
   }
 
   /** Clears the pending input, an unfinished paste, and announced cursor reports. */
@@ -168,7 +204,8 @@ export class StdinBuffer extends EventEmitter<StdinBufferEvents> {
     this.#stop();
     this.#joiner.end();
     this.#length = 0;
-    this.#escaped = -Infinity;
+    this.#late = "";
+    this.#rest.forget();
     this.#buffer.clear();
   }
 
@@ -209,6 +246,10 @@ export class StdinBuffer extends EventEmitter<StdinBufferEvents> {
     }
     // Long input is not examined again for every chunk.
     const pending = this.#length > LONGEST_KEY ? "" : this.#buffer.pending();
+    if (this.#late) {
+      this.#start(typedAfter(pending) || REPLY_TIMEOUT, () => this.#expire());
+      return;
+    }
     const body = pending.replace(/^\x1b(?=\x1b)/, "");
     if (body === "\x1b") this.#start(this.#timeout, () => this.#expire());
     else if (/^\x1b[[O\]P_^X]$/.test(body)) this.#start(Math.max(PREFIX_TIMEOUT, this.#timeout), () => this.#expire());
@@ -221,8 +262,6 @@ export class StdinBuffer extends EventEmitter<StdinBufferEvents> {
   }
 
   #expire(): void {
-    const found = this.flush();
-    if (found.length === 1 && found[0] === "\x1b") this.#escaped = performance.now();
-    for (const sequence of found) this.emit("data", sequence);
+    for (const sequence of this.flush()) this.emit("data", sequence);
   }
 }

@@ -79,32 +79,127 @@ function play(context, steps, options) {
   context.mock.timers.enable({ apis: ["setTimeout"] });
   const { buffer, found } = collector(options);
   for (const step of steps) {
-    if (Array.isArray(step)) context.mock.timers.tick(step[0]);
-    else buffer.process(step);
+    if (!Array.isArray(step)) buffer.process(step);
+    // In small steps, because a timer that a timer starts counts from the end of the step.
+    else for (let left = step[0]; left > 0; left -= 5) context.mock.timers.tick(Math.min(left, 5));
   }
   buffer.destroy();
   context.mock.timers.reset();
   return found;
 }
 
-test("sequences that are cut for longer than an ESC waits are joined or dropped, and never typed", (context) => {
-  const sequences = ["\x1b[A", "\x1b[1;5A", "\x1b[<35;10;20M", "\x1bOA", "\x1bO5P", "\x1b[M !!", "\x1b]52;c;aGk=\x07", "\x1b]11;rgb:0/0/0\x1b\\", "\x1bP>|term\x1b\\", "\x1b_Gi=1;OK\x1b\\", "\x1b[?62;4c", "\x1b[97;5u"];
-  for (const sequence of sequences) {
+/** What terminals send, each with the events that it is. */
+const SEQUENCES = [
+  "\x1b[A", "\x1b[1;5C", "\x1b[I", "\x1b[?62;4c", "\x1b[97;5u", "\x1b[27;5;97~", "\x1b[65;30;97;1;0;1_", "\x1b[<35;10;20M", "\x1b[35;10;20M", "\x1b[M !!", "\x1b[M \u00e9\u00ea", "\x1b[[A", "\x1b[3$",
+  "\x1b\x1b[A", "\x1bOA", "\x1bO5P", "\x1b]52;c;aGk=\x07", "\x1b]11;rgb:0/0/0\x1b\\", "\x1bP>|term\x1b\\", "\x1bP1$r0m\x1b\\", "\x1b_Gi=1;OK\x1b\\",
+].map((sequence) => [sequence, [sequence]]).concat([["\x1b[200~hi\x1b[201~", [{ paste: "hi" }]], ["\x1b[200~\x1b[201~", [{ paste: "" }]]]);
+
+/** The events of pieces with pauses between them, followed by a letter. */
+function cutInput(context, pieces, pause) {
+  const steps = pieces.flatMap((piece) => [piece, [pause]]);
+  return play(context, [...steps.slice(0, -1), "q", [3000]]);
+}
+
+/** Checks that pieces are the whole sequence, or keys of its first bytes, or nothing, and then the letter that was typed. */
+function checkCut(context, pieces, pause, [sequence, whole]) {
+  const found = cutInput(context, pieces, pause);
+  const about = JSON.stringify([pieces, pause, found]);
+  assert.equal(found.pop(), "q", about);
+  // Only ESC, alone or with the alt modifier of an introducer, is a key of its own.
+  const keys = found.filter((each) => typeof each === "string" && /^\x1b?\x1b[[O\]P_]?$/.test(each));
+  const others = found.filter((each) => !keys.includes(each));
+  if (sequence.includes("200~")) assert.deepEqual(others, whole, about);
+  // The ESC of alt may have been pressed before the key.
+  else if (others[0] === sequence.slice(1)) assert.deepEqual(found, ["\x1b", sequence.slice(1)], about);
+  else if (others.length) assert.deepEqual(found, whole, about);
+}
+
+test("a sequence that is cut anywhere, once or twice, is the key or nothing, and never typed", (context) => {
+  for (const row of SEQUENCES) {
+    const [sequence] = row;
     for (let at = 1; at < sequence.length; at++) {
-      const found = play(context, [sequence.slice(0, at), [200], sequence.slice(at), "x", [2000]]);
-      const wanted = at === 1 ? ["\x1b", "x"] : [sequence, "x"];
-      // An ESC that is the last byte may be the first of two that end the string.
-      assert.deepEqual(found, wanted, JSON.stringify([sequence, at]));
+      for (const pause of [5, 30, 120, 200, 400]) checkCut(context, [sequence.slice(0, at), sequence.slice(at)], pause, row);
+      for (let next = at + 1; next < sequence.length; next++) {
+        for (const pause of [30, 60]) checkCut(context, [sequence.slice(0, at), sequence.slice(at, next), sequence.slice(next)], pause, row);
+      }
+    }
+    for (const pause of [5, 25, 60]) {
+      checkCut(context, sequence.split(""), pause, row);
+      checkCut(context, [...Buffer.from(sequence)].map((byte) => Uint8Array.of(byte)), pause, row);
+    }
+  }
+});
+
+test("a sequence is joined to its beginning, and otherwise its first bytes are the key", (context) => {
+  for (const [sequence, whole] of SEQUENCES.filter(([each]) => !each.startsWith("\x1b\x1b"))) {
+    for (let at = 1; at < sequence.length; at++) {
+      const found = cutInput(context, [sequence.slice(0, at), sequence.slice(at)], 90);
+      const paste = sequence.includes("200~") ? whole : [];
+      assert.deepEqual(found, [...(at === 1 ? ["\x1b", ...paste] : whole), "q"], JSON.stringify([sequence, at]));
     }
   }
   assert.deepEqual(play(context, [Buffer.from("é👩").subarray(0, 1), [60_000], Buffer.from("é👩").subarray(1, 4), [60_000], Buffer.from("é👩").subarray(4)]), ["é", "👩"]);
   assert.deepEqual(play(context, ["\x1b]52;c;half a reply", [2000], "x"]), ["x"], "a reply that never ends is dropped");
 });
 
+test("what is typed after an escape is typed, and what only begins a rest is not", (context) => {
+  const cases = [
+    [["\x1b", [10], "[", [250]], ["\x1b", "["]],
+    [["\x1b", [10], "O", [75], "h", "i"], ["\x1b", "O", "h", "i"]],
+    [["\x1b", [10], "O", [74], "A"], ["\x1b"]],
+    [["\x1b", [10], "[", [10], "é"], ["\x1b", "[", "é"]],
+    [["\x1b", [10], "[", "\x1b[A"], ["\x1b", "[", "\x1b[A"]],
+    [["\x1b", [10], "P", [10], "r"], ["\x1b", "P", "r"]],
+    [["\x1b", [10], "Program\r"], ["\x1b", ..."Program\r"]],
+    [["\x1b", [10], "]1 + 2"], ["\x1b", ..."]1 + 2"]],
+    [["\x1b", [10], "[1, 2]"], ["\x1b", ..."[1, 2]"]],
+    [["\x1b", [10], "_name", "X", "^"], ["\x1b", ..."_name", "X", "^"]],
+    [["\x1b", [300], "[", "A"], ["\x1b", "[", "A"]],
+    [["\x1b", [300], "Open"], ["\x1b", ..."Open"]],
+    [["\x1b", [300], "[Abc"], ["\x1b", ..."[Abc"]],
+    [["\x1b", [1100], "[A"], ["\x1b", "[", "A"]],
+    [["\x1b", [10], "[1;", [1000], "q"], ["\x1b", "q"]],
+    [["\x1b", [10], "[1;", "\x1b[A"], ["\x1b", "\x1b[A"]],
+    [["\x1b", [10], "]11;rgb", [999], ":0/0", [1000], "q"], ["\x1b", "q"]],
+    [["\x1b[", [600], "hello"], ["\x1b[", ..."hello"]],
+    [["\x1b[", [250], "\x1b[A", "A"], ["\x1b[", "\x1b[A", "A"]],
+    [["\x1b\x1b", [10], "[A", "A"], ["\x1b", "\x1b", "A"]],
+    [["\x1b\x1b[", [250], "A", "A"], ["\x1b\x1b[", "A"]],
+    [["\x1b[200~text\x1b", [200], "[201~", "x"], [{ paste: "text" }, "x"]],
+    [["\x1b[200~text\x1b[2", [1200], "01~", "x"], [{ paste: "text" }, "x"]],
+    [["\x1b[200~text\x1b[201", [1000], "~", "x"], [{ paste: "text" }, "x"]],
+  ];
+  for (const [steps, wanted] of cases) assert.deepEqual(play(context, [...steps]), wanted, JSON.stringify(steps));
+});
+
+test("a late rest is neither pending nor flushed with the part that was a key", () => {
+  const { buffer, found } = collector();
+  buffer.on("cursorReport", (row, column) => found.push({ row, column }));
+  buffer.process("\x1b");
+  assert.deepEqual(buffer.flush(), ["\x1b"]);
+  buffer.process("[");
+  assert.equal(buffer.getBuffer(), "[");
+  assert.deepEqual(buffer.flush(), ["["]);
+  buffer.process("\x1b");
+  assert.deepEqual(buffer.flush(), ["\x1b"]);
+  buffer.process("[1;");
+  assert.deepEqual(buffer.flush(), []);
+  buffer.process("\x1b");
+  buffer.flush();
+  buffer.clear();
+  buffer.process("[A");
+  buffer.process("\x1b");
+  buffer.flush();
+  buffer.awaitCursorReport();
+  buffer.process("[1;2R");
+  assert.deepEqual(found, ["[", "A", { row: 1, column: 2 }]);
+  buffer.destroy();
+});
+
 test("escapes are keys after their time, also two in one chunk", (context) => {
   const cases = [
     [["\x1b", [10]], ["\x1b"]], [["\x1b\x1b", [10]], ["\x1b", "\x1b"]], [["\x1b", [9], "x"], ["\x1bx"]], [["\x1b", [10], "x"], ["\x1b", "x"]], [["\x1b[", [250]], ["\x1b["]], [["\x1b\x1b[A", [10]], ["\x1b\x1b[A"]],
-    [["\x1b", [10], "[", [10], "x"], ["\x1b", "[", "x"]],
+    [["\x1b", [10], "a", [10], "x"], ["\x1b", "a", "x"]],
   ];
   for (const [steps, wanted] of cases) assert.deepEqual(play(context, steps), wanted, JSON.stringify(steps));
 });
