@@ -1,15 +1,12 @@
 // Compiles the TypeScript of the packages, and writes the module that lets `import` of @sinew/natives have the same
 // names as `require`.
-import { appendFileSync, cpSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { bundle } from "./bundle.mjs";
 import { ROOT, ask, dim, run } from "./steps.mjs";
 
 /** The packages that use @sinew/natives or are independent of it. */
 export const MORE_PACKAGES = ["tokens", "pi-natives"];
-
-/** Modules of `compat` whose original packages export the function itself to `require`. */
-const CALLED = ["fast-glob", "sharp-lite"];
 
 /** The modules of `compat` that the package exports. */
 function compatModules(folder) {
@@ -25,6 +22,16 @@ export async function buildTypescript() {
     await run("npx", ["--no-install", "tsc", "--project", folder], { quiet: true });
     console.log(dim(`packages/${name}/dist`));
   }
+}
+
+/**
+ * Returns the declarations for `import` of a module that is an object for `require`, with its properties and the types of its namespace. `import` and
+ * `export from` cannot be used: some bundlers would take the object's property `default`, which has no types.
+ */
+function objectDeclarations(name, declared, properties) {
+  const types = [...declared.matchAll(/^ {4}(?:type|interface) (\w+)/gm)].map(([, type]) => `export type ${type} = module.${type};\n`);
+  const values = properties.map((property) => `export declare const ${property}: typeof module.${property};\n`);
+  return `// Written by scripts/build.mjs.\nimport module = require("./${name}.js");\nexport default module;\n${types.join("")}${values.join("")}`;
 }
 
 /** Writes only the JavaScript of @sinew/natives, without types and `compat`: what `require` of a checkout needs. */
@@ -51,17 +58,16 @@ async function buildNativesTypescript() {
     writeFileSync(join(next, "index.d.mts"), `// Written by scripts/build.mjs.\nexport * from "./index.js";\n`);
     for (const name of compatModules(folder)) {
       const file = join(next, "compat", name);
-      if (/^export = /m.test(readFileSync(`${file}.d.ts`, "utf8"))) {
-        // The module is the exported object itself, for `require` too.
-        for (const end of [".mjs", ".d.mts"]) writeFileSync(file + end, `// Written by scripts/build.mjs.\nimport module from "./${name}.js";\nexport default module;\n`);
-        continue;
-      }
-      if (CALLED.includes(name)) appendFileSync(`${file}.js`, "module.exports = Object.assign(exports.default, exports);\n");
-      const more = (await ask("node", ["-p", `Object.keys(require(${JSON.stringify(`${file}.js`)})).join(',')`])).split(",").filter((key) => key !== "default" && key !== "__esModule");
+      const declared = readFileSync(`${file}.d.ts`, "utf8");
+      const isObject = /^export = /m.test(declared);
+      let more = (await ask("node", ["-p", `Object.keys(require(${JSON.stringify(`${file}.js`)})).join(',')`])).split(",").filter((key) => key !== "default" && key !== "__esModule");
+      // Of an object, only what it declares.
+      if (isObject) more = more.filter((key) => new RegExp(`\\b${key}\\b`).test(declared));
       const named = more.length ? `export const { ${more.join(", ")} } = module;\n` : "";
-      writeFileSync(`${file}.mjs`, `// Written by scripts/build.mjs.\nimport module from "./${name}.js";\nexport default module.default;\n${named}`);
+      writeFileSync(`${file}.mjs`, `// Written by scripts/build.mjs.\nimport module from "./${name}.js";\nexport default module${isObject ? "" : ".default"};\n${named}`);
       // The declarations again: what `import` of the CommonJS ones gives as the default differs between Node and bundlers.
-      cpSync(`${file}.d.ts`, `${file}.d.mts`);
+      if (isObject) writeFileSync(`${file}.d.mts`, objectDeclarations(name, declared, more));
+      else cpSync(`${file}.d.ts`, `${file}.d.mts`);
     }
     rmSync(dist, { recursive: true, force: true });
     renameSync(next, dist);

@@ -7,7 +7,7 @@ const FAR = 1000;
 /** The time in milliseconds after which the character that begins a rest was typed. */
 const TYPED = 250;
 /** The same for `O`, which a person may type after an ESC, with a letter after it: in an editor like vi it opens a line. */
-const TYPED_LETTER = 75;
+const TYPED_LETTER = 120;
 
 /**
  * Matches what follows the start of a sequence, if it is one: whole, or as far as it has arrived. Control strings have the forms in which terminals

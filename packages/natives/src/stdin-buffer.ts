@@ -51,7 +51,7 @@ export interface StdinBufferEvents {
  * - A single ESC is a key after `timeout` milliseconds, and `ESC [` and the like are a key with alt after 250 ms.
  * - The rest of a sequence that arrives up to 250 ms after such a key is dropped, in however many parts. One that arrives in one chunk is dropped up to
  *   a second after the key. A paste whose start mark was cut like this is a paste.
- * - So the characters that begin such a rest, such as `[`, wait for 250 ms when they follow the key that fast, and `O` waits for 75 ms. Then they were
+ * - So the characters that begin such a rest, such as `[`, wait for 250 ms when they follow the key that fast, and `O` waits for 120 ms. Then they were
  *   typed.
  * - A longer part of a key waits for its rest. It ends at 256 bytes, or when an ESC starts another sequence.
  * - A control string, such as a clipboard reply, is dropped after a second without input. It ends at 1 MiB.

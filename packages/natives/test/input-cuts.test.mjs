@@ -145,8 +145,8 @@ test("a sequence is joined to its beginning, and otherwise its first bytes are t
 test("what is typed after an escape is typed, and what only begins a rest is not", (context) => {
   const cases = [
     [["\x1b", [10], "[", [250]], ["\x1b", "["]],
-    [["\x1b", [10], "O", [75], "h", "i"], ["\x1b", "O", "h", "i"]],
-    [["\x1b", [10], "O", [74], "A"], ["\x1b"]],
+    [["\x1b", [10], "O", [120], "h", "i"], ["\x1b", "O", "h", "i"]],
+    [["\x1b", [10], "O", [119], "A"], ["\x1b"]],
     [["\x1b", [10], "[", [10], "é"], ["\x1b", "[", "é"]],
     [["\x1b", [10], "[", "\x1b[A"], ["\x1b", "[", "\x1b[A"]],
     [["\x1b", [10], "P", [10], "r"], ["\x1b", "P", "r"]],

@@ -249,9 +249,14 @@ test("no drop-in is `any`, however types are resolved", async () => {
   const uses = `import fastGlob from "@sinew/natives/compat/fast-glob";
 import sharp from "@sinew/natives/compat/sharp-lite";
 import pty from "@sinew/natives/compat/node-pty";
+import TurndownService from "@sinew/natives/compat/turndown";
 export const paths: Promise<string[]> = fastGlob("*");
 export const bytes: Promise<Uint8Array> = sharp("a.png").resize(1).toBuffer();
 export const id: number = pty.spawn("sh").pid;
+export const named: fastGlob.Options & { entries?: fastGlob.Entry[]; tasks?: fastGlob.Task[] } = { dot: true };
+export const picture: sharp.Sharp = sharp("a.png");
+export const region: sharp.Region & { made?: sharp.Metadata; written?: sharp.OutputInfo; size?: sharp.ResizeOptions } = { left: 0, top: 0, width: 1, height: 1 };
+export const turndown: TurndownService.Options = new TurndownService().options;
 // @ts-expect-error A pattern is needed.
 void fastGlob();
 // @ts-expect-error Not a size.
@@ -261,8 +266,9 @@ pty.spawn(1);
 `;
   const program = `type Any<T> = 0 extends 1 & T ? true : false;\n${lines.join("\n")}\n`;
   for (const [resolution, module, ending] of [["bundler", "esnext", "mts"], ["bundler", "esnext", "ts"], ["node10", "commonjs", "ts"], ["node16", "node16", "mts"], ["node16", "node16", "cts"]]) {
-    // In CommonJS, `import one from` gives the module's object, which is the function for these modules.
-    const body = ending === "cts" ? program : program + uses;
+    // `import one from` gives the object of the module in CommonJS, and `import one = require` what the original packages have documented.
+    const required = uses.replace('import pty from', "import * as pty from").replace(/^import (fastGlob|sharp|TurndownService) from (.*);$/gm, "import $1 = require($2);");
+    const body = program + (ending === "cts" ? required : uses);
     writeFileSync(join(app, `app.${ending}`), body);
     const compilerOptions = { strict: true, esModuleInterop: true, noEmit: true, skipLibCheck: false, target: "es2022", lib: ["es2022"], module, moduleResolution: resolution, types: ["node"], typeRoots: [join(ROOT, "node_modules", "@types")] };
     writeFileSync(join(app, "tsconfig.json"), JSON.stringify({ compilerOptions, files: [`app.${ending}`] }));

@@ -3,7 +3,7 @@
  * @module
  */
 import { basename, isAbsolute, resolve } from "node:path";
-import type { Options } from "./fast-glob.js";
+import type { Options } from "./fast-glob-options.js";
 import type { Task } from "./fast-glob-tasks.js";
 import { type Matcher, type PatternSyntax, compilePattern, levelsOf } from "./glob-expression.js";
 import { isDynamic } from "./glob-pattern.js";

@@ -2,7 +2,7 @@
  * The tasks of fast-glob: patterns grouped by their base directory; and conversions of paths to patterns.
  * @module
  */
-import type { Options } from "./fast-glob.js";
+import type { Options } from "./fast-glob-options.js";
 import { baseOf, expandBraces, isDynamic } from "./glob-pattern.js";
 
 /** Patterns with the same base directory. */

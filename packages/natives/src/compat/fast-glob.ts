@@ -8,58 +8,11 @@ import { PassThrough, Readable, pipeline } from "node:stream";
 import { type GlobMatch, type GlobOptions, glob as walk, globSync as walkSync } from "../index.js";
 import { type Task, escapePosix, escapeWindows, pathToPatternPosix, pathToPatternWindows, tasksOf } from "./fast-glob-tasks.js";
 import { EntryFilter, type EntryKind } from "./fast-glob-filter.js";
+import type { Options } from "./fast-glob-options.js";
 import { isDynamic } from "./glob-pattern.js";
 
-export type { Task } from "./fast-glob-tasks.js";
-
-/** The options, with fast-glob's names and defaults. `fs` is not supported, because the walk is native. */
-export interface Options {
-  /** Return absolute paths. Default false. */
-  absolute?: boolean;
-  /** Compare a pattern without `/` with the file name only. Default false. */
-  baseNameMatch?: boolean;
-  /** Expand `{a,b}`. Default true. */
-  braceExpansion?: boolean;
-  /** Distinguish upper and lower case. Default true. */
-  caseSensitiveMatch?: boolean;
-  /** Has no effect: the walk uses all free threads. */
-  concurrency?: number;
-  /** The directory that patterns are relative to. Default: that of the process. */
-  cwd?: string;
-  /** The maximum number of levels. Default: all. */
-  deep?: number;
-  /** Let wildcards match names that begin with a dot. Default false. */
-  dot?: boolean;
-  /** Support groups such as `@(a|b)`. Default true. */
-  extglob?: boolean;
-  /** Follow links to directories. Default true. */
-  followSymbolicLinks?: boolean;
-  /** Let `**` match any number of directories. Default true. */
-  globstar?: boolean;
-  /** Patterns of entries to exclude. Default: none. */
-  ignore?: readonly string[];
-  /** Append a `/` to directories. Default false. */
-  markDirectories?: boolean;
-  /** Return objects instead of paths. Default false. */
-  objectMode?: boolean;
-  /** Return only directories; overrides `onlyFiles`. Default false. */
-  onlyDirectories?: boolean;
-  /** Return only files. Default true. */
-  onlyFiles?: boolean;
-  /** Stops the call when it is aborted. Default: none. */
-  signal?: AbortSignal;
-  /** Return objects with `stats`. Default false. */
-  stats?: boolean;
-  /** Skip everything that cannot be read, for any reason. Default false. */
-  suppressErrors?: boolean;
-  /** Treat a broken link as an error. Default false. */
-  throwErrorOnBrokenSymbolicLink?: boolean;
-  /** Return each path only once. Default true. */
-  unique?: boolean;
-}
-
 /** One entry, with `objectMode` or `stats`. */
-export interface Entry {
+interface AnyEntry {
   /** Its name. */
   name: string;
   /** Its path. */
@@ -108,7 +61,7 @@ class Kind {
   }
 }
 
-type Found = string | Entry;
+type Found = string | AnyEntry;
 
 /** Converts the entries of one task to the results for the caller. */
 class Collector {
@@ -137,7 +90,7 @@ class Collector {
     if (markDirectories && isDir) shown += "/";
     if (!objectMode && !stats) return shown;
     const name = basename(path);
-    const entry: Entry = { name, path: shown, dirent: new Kind(name, kind) };
+    const entry: AnyEntry = { name, path: shown, dirent: new Kind(name, kind) };
     if (stats) entry.stats = factsOf(resolve(this.#cwd, plain), this.#options);
     return entry;
   }
@@ -274,9 +227,9 @@ async function* entries(patterns: unknown, options: Options): AsyncGenerator<Fou
  * @throws TypeError for invalid patterns; an error for unreadable directories, unless `suppressErrors` is set; the
  * reason of the signal.
  */
-export async function glob(patterns: string | readonly string[], options: Options & ({ objectMode: true } | { stats: true })): Promise<Entry[]>;
-export async function glob(patterns: string | readonly string[], options?: Options): Promise<string[]>;
-export async function glob(patterns: string | readonly string[], options: Options = {}): Promise<Found[]> {
+async function glob(patterns: string | readonly string[], options: Options & ({ objectMode: true } | { stats: true })): Promise<AnyEntry[]>;
+async function glob(patterns: string | readonly string[], options?: Options): Promise<string[]>;
+async function glob(patterns: string | readonly string[], options: Options = {}): Promise<Found[]> {
   const all: Found[] = [];
   for await (const found of entries(patterns, options)) for (const one of found) all.push(one);
   return all;
@@ -287,9 +240,9 @@ export async function glob(patterns: string | readonly string[], options: Option
  *
  * @throws The errors with which `glob` rejects.
  */
-export function globSync(patterns: string | readonly string[], options: Options & ({ objectMode: true } | { stats: true })): Entry[];
-export function globSync(patterns: string | readonly string[], options?: Options): string[];
-export function globSync(patterns: string | readonly string[], options: Options = {}): Found[] {
+function globSync(patterns: string | readonly string[], options: Options & ({ objectMode: true } | { stats: true })): AnyEntry[];
+function globSync(patterns: string | readonly string[], options?: Options): string[];
+function globSync(patterns: string | readonly string[], options: Options = {}): Found[] {
   const { tasks, cwd, collectorOf } = prepared(patterns, options);
   return tasks.flatMap((task) => {
     const collector = collectorOf(task);
@@ -307,7 +260,7 @@ export function globSync(patterns: string | readonly string[], options: Options 
  *
  * @throws TypeError for invalid patterns; the stream fails with the other errors of `glob`.
  */
-export function globStream(patterns: string | readonly string[], options: Options = {}): NodeJS.ReadableStream {
+function globStream(patterns: string | readonly string[], options: Options = {}): NodeJS.ReadableStream {
   checked(patterns);
   async function* each(): AsyncGenerator<Found> {
     for await (const found of entries(patterns, options)) yield* found;
@@ -317,12 +270,12 @@ export function globStream(patterns: string | readonly string[], options: Option
 }
 
 /** Returns the tasks for patterns: each is a base directory with its patterns. */
-export function generateTasks(patterns: string | readonly string[], options: Options = {}): Task[] {
+function generateTasks(patterns: string | readonly string[], options: Options = {}): Task[] {
   return tasksOf(checked(patterns), options);
 }
 
 /** Returns whether a pattern contains anything but literal text. */
-export function isDynamicPattern(pattern: string, options: Options = {}): boolean {
+function isDynamicPattern(pattern: string, options: Options = {}): boolean {
   checked(pattern);
   return isDynamic(pattern, options);
 }
@@ -330,29 +283,50 @@ export function isDynamicPattern(pattern: string, options: Options = {}): boolea
 const windows = process.platform === "win32";
 
 /** Escapes a path, so that its characters are literal. */
-export function escapePath(path: string): string {
+function escapePath(path: string): string {
   checked(path);
   return (windows ? escapeWindows : escapePosix)(path);
 }
 
 /** Converts a path of this system to a pattern. */
-export function convertPathToPattern(path: string): string {
+function convertPathToPattern(path: string): string {
   checked(path);
   return (windows ? pathToPatternWindows : pathToPatternPosix)(path);
 }
 
-/** The same as `glob`. */
-export const async = glob;
-/** The same as `globSync`. */
-export const sync = globSync;
-/** The same as `globStream`. */
-export const stream = globStream;
-/** Functions for Unix paths, on every system. */
-export const posix = { escapePath: escapePosix, convertPathToPattern: pathToPatternPosix };
-/** Functions for Windows paths, on every system. */
-export const win32 = { escapePath: escapeWindows, convertPathToPattern: pathToPatternWindows };
-
-/** The same as `glob`, with the other functions as its properties. */
-export default Object.assign(glob.bind(undefined) as typeof glob, {
-  glob, globSync, globStream, async, sync, stream, generateTasks, isDynamicPattern, escapePath, convertPathToPattern, posix, win32,
+/** Finds paths, as `glob`. The other functions are its properties. */
+const fastGlob = Object.assign(glob.bind(undefined) as typeof glob, {
+  glob,
+  globSync,
+  globStream,
+  /** The same as `glob`. */
+  async: glob,
+  /** The same as `globSync`. */
+  sync: globSync,
+  /** The same as `globStream`. */
+  stream: globStream,
+  generateTasks,
+  isDynamicPattern,
+  escapePath,
+  convertPathToPattern,
+  /** Functions for Unix paths, on every system. */
+  posix: { escapePath: escapePosix, convertPathToPattern: pathToPatternPosix },
+  /** Functions for Windows paths, on every system. */
+  win32: { escapePath: escapeWindows, convertPathToPattern: pathToPatternWindows },
 });
+
+namespace fastGlob {
+  /** The options, with fast-glob's names and defaults. */
+  export type Options = import("./fast-glob-options.js").Options;
+  /** One entry, with `objectMode` or `stats`. */
+  export type Entry = AnyEntry;
+  /** A base directory with its patterns. */
+  export type Task = import("./fast-glob-tasks.js").Task;
+  /** A pattern. */
+  export type Pattern = string;
+}
+
+// For programs whose compiler reads the default export of a CommonJS module. Not declared, as in fast-glob: it would hide the types above.
+Object.assign(fastGlob, { default: fastGlob });
+
+export = fastGlob;

@@ -5,91 +5,8 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { ImageFormat, PhotonImage, SamplingFilter } from "../index.js";
 import { pixelsOf, pngOf } from "./photon-pixels.js";
-
-/** An image: the path of a file, or its bytes. */
-export type SharpInput = string | Uint8Array | ArrayBuffer;
-
-/** A colour. */
-export interface Colour {
-  /** Red, 0–255. Default 0. */
-  r?: number;
-  /** Green, 0–255. Default 0. */
-  g?: number;
-  /** Blue, 0–255. Default 0. */
-  b?: number;
-  /** Opacity, 0–1. Default 1. */
-  alpha?: number;
-}
-
-/** The options of `resize`. */
-export interface ResizeOptions {
-  /** The width in pixels. */
-  width?: number;
-  /** The height in pixels. */
-  height?: number;
-  /** How the aspect ratio is handled if both sides are set. Default `cover`. */
-  fit?: "cover" | "contain" | "fill" | "inside" | "outside";
-  /** The resampling filter. Default `lanczos3`. */
-  kernel?: "nearest" | "linear" | "cubic" | "lanczos3";
-  /**
-   * The part that `cover` keeps, or the position of the image with `contain`: sides such as `right top`, or `north`.
-   * Default `centre`.
-   */
-  position?: string;
-  /** The same as `position`. Default `centre`. */
-  gravity?: string;
-  /**
-   * The colour of the area that `contain` adds: `#rrggbb`, `#rrggbbaa`, their short forms, `black`, `white`,
-   * `transparent`, or an object. Default black.
-   */
-  background?: string | Colour;
-  /** Do not enlarge the image. Default false. */
-  withoutEnlargement?: boolean;
-  /** Do not reduce the image. Default false. */
-  withoutReduction?: boolean;
-}
-
-/** A part of an image. */
-export interface Region {
-  /** The number of pixels to the left of it. */
-  left: number;
-  /** The number of rows above it. */
-  top: number;
-  /** Its width in pixels. */
-  width: number;
-  /** Its height in pixels. */
-  height: number;
-}
-
-/** The options of a format. */
-export interface OutputOptions {
-  /** The quality of a JPEG, 1–100. Default 80. */
-  quality?: number;
-}
-
-/** Information about an image. */
-export interface Metadata {
-  /** The format of the file: `png`, `jpeg`, `gif`, `webp`, `tiff` or `bmp`. */
-  format: string;
-  /** The width in pixels, after applying the orientation. */
-  width: number;
-  /** The height in pixels, after applying the orientation. */
-  height: number;
-  /** The size of the file in bytes; absent if it was passed as a path. */
-  size?: number;
-}
-
-/** Information about the written image. */
-export interface OutputInfo {
-  /** The format. */
-  format: string;
-  /** The width in pixels. */
-  width: number;
-  /** The height in pixels. */
-  height: number;
-  /** The size in bytes. */
-  size: number;
-}
+import type * as types from "./sharp-types.js";
+import type { Colour, Metadata, OutputInfo, OutputOptions, Region, ResizeOptions, SharpInput } from "./sharp-types.js";
 
 const KERNELS = { nearest: SamplingFilter.Nearest, linear: SamplingFilter.Triangle, cubic: SamplingFilter.CatmullRom, lanczos3: SamplingFilter.Lanczos3 };
 const FORMATS: Record<string, ImageFormat> = { png: ImageFormat.PNG, jpeg: ImageFormat.JPEG, jpg: ImageFormat.JPEG, webp: ImageFormat.WEBP, gif: ImageFormat.GIF };
@@ -198,7 +115,7 @@ function tell<T>(result: Promise<T>, callback: (error: Error | null, result: nev
 }
 
 /** An image and the operations on it. */
-export class Sharp {
+class Sharp {
   readonly #input: SharpInput;
   /**
    * The operations, executed in this order regardless of the order of the calls. Of each kind, the last call counts.
@@ -420,12 +337,52 @@ export class Sharp {
  *
  * @throws An error for an invalid input. A broken file rejects when it is read.
  */
-function sharp(input: SharpInput, _options?: object | null): Sharp {
+function open(input: SharpInput, _options?: object | null): Sharp {
   return new Sharp(input);
 }
 
-/** The same as `new Sharp`, with the names of fits and kernels as properties. */
-export default Object.assign(sharp, {
+/** Creates an object for an image. The names of fits and kernels are its properties. */
+const sharp = Object.assign(open, {
   fit: { cover: "cover", contain: "contain", fill: "fill", inside: "inside", outside: "outside" } as const,
   kernel: { nearest: "nearest", linear: "linear", cubic: "cubic", lanczos3: "lanczos3" } as const,
+  /** The class of the objects. */
+  Sharp,
 });
+
+type Image = Sharp;
+
+namespace sharp {
+  /** An image and the operations on it. */
+  export type Sharp = Image;
+  /** An image: the path of a file, or its bytes. */
+  export type SharpInput = types.SharpInput;
+  /** The options of sharp, which are accepted and ignored. */
+  export type SharpOptions = object;
+  /** The options of `resize`. */
+  export type ResizeOptions = types.ResizeOptions;
+  /** A part of an image. */
+  export type Region = types.Region;
+  /** The options of a format. */
+  export type OutputOptions = types.OutputOptions;
+  /** The options of a JPEG. */
+  export type JpegOptions = types.OutputOptions;
+  /** The options of a PNG. */
+  export type PngOptions = types.OutputOptions;
+  /** The options of a WebP. */
+  export type WebpOptions = types.OutputOptions;
+  /** Information about an image. */
+  export type Metadata = types.Metadata;
+  /** Information about the written image. */
+  export type OutputInfo = types.OutputInfo;
+  /** A colour in its parts. */
+  export type RGBA = types.Colour;
+  /** The same as `RGBA`. */
+  export type Colour = types.Colour;
+  /** A colour as text, or in its parts. */
+  export type Color = string | types.Colour;
+}
+
+// For programs whose compiler reads the default export of a CommonJS module. Not declared, as in sharp: it would hide the types above.
+Object.assign(sharp, { default: sharp });
+
+export = sharp;
