@@ -8,6 +8,8 @@ import { test } from "node:test";
 import oracle from "fast-glob";
 import fastGlob from "@sinew/natives/compat/fast-glob";
 
+const { compilePattern } = createRequire(import.meta.url)("../dist/compat/glob-expression.js");
+
 const UNIX = { skip: process.platform === "win32" && "names and links of Unix" };
 
 /** A new directory with these files, deleted after the test. */
@@ -136,4 +138,20 @@ test("a pattern of nested groups takes no longer than its text and the name need
     if (!pattern.includes("!")) assert.deepEqual(found, [], pattern);
   }
   for (const pattern of ["+(a|a)", "*(*(a|aa))", "+(+(a))", "*a".repeat(30), "!(+(a|a)b)"]) assert.deepEqual(fastGlob.sync(pattern, { cwd }), ["a".repeat(120)], pattern);
+});
+
+test("without groups, a leading `!` negates the pattern, and the directories of the rest are entered", async (t) => {
+  const cwd = tree(t, ["a.js", "b.js", "c", "b/q", "b/r", "bd/s", "x/y", "x/b/z"]);
+  for (const pattern of ["!(b*)", "!(b*)/*", "!(b*)/**", "x/!(b*)", "**/!(b*)", "(b*)", "!(x)/*", "@(b*)", "+(b)"]) {
+    for (const more of [{}, { dot: true }, { onlyFiles: false }, { baseNameMatch: true }]) {
+      const options = { cwd, extglob: false, ...more };
+      assert.deepEqual(await outcome(() => fastGlob(pattern, options)), await outcome(() => oracle(pattern, options)), JSON.stringify([pattern, more]));
+    }
+  }
+});
+
+test("patterns that cut a name in many ways need no backtracking", () => {
+  const syntax = { dot: false, ignoreCase: false, extglob: true, globstar: true };
+  for (const pattern of ["+([a-z])+([a-z])+([a-z])+([a-z])1", "*a*a*a*a1", "x/*a*a*a*a1"]) assert.ok(!(compilePattern(pattern, syntax) instanceof RegExp), pattern);
+  for (const pattern of ["**/*.ts", "src/*/*/*.test.ts", "**/*.test.*"]) assert.ok(compilePattern(pattern, syntax) instanceof RegExp, pattern);
 });

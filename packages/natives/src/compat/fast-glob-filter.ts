@@ -89,7 +89,9 @@ function some(matchers: readonly Matcher[], path: string, isDir: boolean): boole
 }
 
 function levelMatchers(pattern: string, options: Options, syntax: PatternSyntax): Level[] {
-  return levelsOf(pattern.replace(/^(?:\.\/)+/, "")).map((level) => {
+  const text = pattern.replace(/^(?:\.\/)+/, "");
+  // Without groups, the `!` of `!(a)/*` negates the whole pattern, and fast-glob enters the directories that the rest names.
+  return levelsOf(!syntax.extglob && text.startsWith("!") ? text.slice(1) : text).map((level) => {
     if (!isDynamic(level, options)) return { matches: (name) => name === level, isDeep: false };
     const matcher = compilePattern(level, syntax);
     return { matches: (name) => matcher.test(name), isDeep: level.includes("**") };

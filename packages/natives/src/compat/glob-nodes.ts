@@ -56,6 +56,8 @@ export function sourceOf(node: Node): string {
 
 /** The maximum number of unbounded repetitions in a regular expression that may backtrack into each other. */
 const REPETITIONS = 4;
+/** The same within one level of a path: a name of 255 characters has 160 million ways to be cut into five parts. */
+const REPETITIONS_OF_NAME = 3;
 
 /**
  * Returns true if a backtracking regular expression can be slow: it repeats parts with repetitions or alternatives, or
@@ -63,14 +65,22 @@ const REPETITIONS = 4;
  */
 export function isCostly(node: Node): boolean {
   let repetitions = 0;
+  let ofName = 0;
+  let most = 0;
   const visit = (one: Node, repeated: boolean): boolean => {
     switch (one.kind) {
+      case "set":
+        if (one.source === "\\/") ofName = 0;
+        return false;
       case "sequence":
         return one.parts.some((part) => visit(part, repeated));
       case "choice":
         return repeated || one.parts.some((part) => visit(part, repeated));
       case "repeat":
-        if (one.many) repetitions++;
+        if (one.many) {
+          repetitions++;
+          most = Math.max(most, ++ofName);
+        }
         return repeated || visit(one.body, one.many);
       case "look":
         return visit(one.body, repeated && !isDotGuard(one));
@@ -78,7 +88,7 @@ export function isCostly(node: Node): boolean {
         return false;
     }
   };
-  return visit(node, false) || repetitions > REPETITIONS;
+  return visit(node, false) || repetitions > REPETITIONS || most > REPETITIONS_OF_NAME;
 }
 
 /** Returns true for the lookahead of `**`, which examines at most two characters. */
