@@ -1,7 +1,8 @@
 //! The options of `grep` and `search`.
 
+use napi::bindgen_prelude::Either;
 use napi_derive::napi;
-use sinew::search::{GrepOptions, Mode};
+use sinew::search::{GlobPattern, GrepOptions, Mode};
 
 use crate::handle;
 
@@ -29,7 +30,8 @@ pub(crate) struct GrepRequest {
     pub max_columns: Option<u32>,
     pub mode: Option<GrepMode>,
     pub path: Option<String>,
-    pub glob: Option<String>,
+    /// A text in which commas separate globs, or one glob per item.
+    pub glob: Option<Either<String, Vec<String>>>,
     pub r#type: Option<String>,
     pub hidden: Option<bool>,
     pub gitignore: Option<bool>,
@@ -65,7 +67,10 @@ impl GrepRequest {
         GrepOptions {
             pattern: default.pattern,
             path: default.path,
-            glob: glob.or(default.glob),
+            glob: glob.map(|glob| match glob {
+                Either::A(text) => GlobPattern::Text(text),
+                Either::B(items) => GlobPattern::Items(items),
+            }),
             file_type: r#type.or(default.file_type),
             literal: literal.unwrap_or(default.literal),
             ignore_case: ignore_case.unwrap_or(default.ignore_case),

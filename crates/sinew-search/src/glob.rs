@@ -343,6 +343,16 @@ fn below<'a>(pattern: &'a str, roots: &[String]) -> Cow<'a, str> {
     inside.map_or(Cow::Borrowed(pattern), |rest| Cow::Owned(format!("./{rest}")))
 }
 
+/// Returns a pattern without its "from the root".
+fn plain_name(pattern: &str) -> &str {
+    pattern.trim_start_matches("./").trim_start_matches('/')
+}
+
+/// Returns the path of the entry that a pattern spells, if the pattern contains special characters.
+pub(crate) fn spelled_name(pattern: &str) -> Option<&str> {
+    Some(plain_name(pattern)).filter(|name| name.contains(['*', '?', '[', ']', '{', '}', '!', ',', '\\']))
+}
+
 struct Matcher {
     globs: Result<GlobSet>,
     /// The paths that `ignore` leaves; `None` if it is empty.
@@ -374,15 +384,14 @@ impl Matcher {
         let is_root = roots.iter().any(|root| root.contains('{') && pattern.contains(root.as_str()));
         let written = if is_root { Cow::Borrowed(pattern) } else { sinew_walk::literal_braces(pattern) };
         let globs = GlobSet::below(&written, syntax, roots);
-        let plain = pattern.trim_start_matches("./").trim_start_matches('/');
-        let special = plain.contains(['*', '?', '[', ']', '{', '}', '!', ',', '\\']);
+        let plain = plain_name(pattern);
         let literal_dot = plain.starts_with('.') || plain.contains("/.");
         let names_dot = globs.as_ref().map_or(literal_dot, GlobSet::names_dot);
         Matcher {
             globs,
             left: None,
             names_dot,
-            literal: (special && !plain.is_empty()).then(|| plain.to_string()),
+            literal: spelled_name(pattern).map(str::to_string),
             any_depth: syntax.any_depth && !pattern.contains('/'),
         }
     }

@@ -2,6 +2,7 @@
 
 #[cfg(target_os = "linux")]
 mod cached_listing;
+mod selection;
 
 use std::convert::Infallible;
 use std::fs::File;
@@ -15,14 +16,14 @@ use parking_lot::Mutex;
 use sinew_base::{Aborted, CancelTicker, CancelToken, Error, Result};
 use sinew_pool::Pool;
 use sinew_walk::{
-    FileBatch, FileType, FolderTask, GlobSet, GlobSyntax, GlobalExcludes, OrderedWalk, Scan, ScanCache, ScanOptions,
-    Scope, WalkStep,
+    FileBatch, FileType, FolderTask, GlobalExcludes, OrderedWalk, Scan, ScanCache, ScanOptions, Scope, WalkStep,
 };
 
 use crate::SearchOptions;
 use crate::accept::{Accept, AcceptedRoot};
 use crate::collector::{CollectOptions, Mode};
 use crate::file::{FileSearch, Job, Root, open, path_of};
+use crate::glob::GlobPattern;
 use crate::matcher::Size;
 use crate::parallel::{FileResults, FileSource, Limits, SearchOutput, Step, search_in_order};
 use crate::pattern::{Pattern, Syntax};
@@ -30,6 +31,7 @@ use crate::rows::Rows;
 use crate::types::file_type;
 #[cfg(target_os = "linux")]
 pub(crate) use cached_listing::grep_in;
+use selection::Selection;
 
 /// The maximum number of warnings in a result.
 const WARNINGS: usize = 100;
@@ -37,15 +39,16 @@ const WARNINGS: usize = 100;
 /// Options of [`grep`]: the pattern, the path, filters and limits.
 #[derive(Debug, Clone)]
 pub struct GrepOptions {
-    /// A regular expression in the syntax of Rust's `regex` crate, or literal text with `literal`. Look-around and
-    /// backreferences are searched with a slower engine, with a warning. An empty pattern matches every line.
+    /// A regular expression in the syntax of Rust's `regex` crate, or literal text with `literal`. What only a
+    /// backtracking engine accepts (look-around, backreferences, atomic groups) is searched with one, with a warning. An
+    /// empty pattern matches every line.
     pub pattern: String,
     /// A directory, a file, or a link to either. A file named here is searched independently of `glob` and `file_type`,
     /// even if it is binary (with a warning).
     pub path: PathBuf,
-    /// Only search files that match these globs: `!` negates, commas outside braces separate. They filter the files of
-    /// the walk; unlike `rg -g` they do not re-include ignored files.
-    pub glob: Option<String>,
+    /// Only search files that match these globs, which mean the same as in [`crate::GlobOptions`]. They filter the files
+    /// of the walk; unlike `rg -g` they do not re-include ignored files.
+    pub glob: Option<GlobPattern>,
     /// Only search files of this ripgrep type (`rust`, `js`).
     pub file_type: Option<String>,
     /// Search for the pattern as literal text. Default: `false`.
@@ -229,7 +232,7 @@ struct Request<'a> {
     pattern: Pattern,
     collect: CollectOptions,
     limits: Limits,
-    glob: Option<GlobSet>,
+    glob: Option<Selection>,
     types: Option<Types>,
     scan: ScanOptions,
 }
@@ -240,12 +243,9 @@ impl<'a> Request<'a> {
         let context = [options.context, options.context_before, options.context_after];
         let mut collect = CollectOptions::new(options.mode, options.multiline, context, options.max_columns);
         collect.per_file = options.max_count_per_file.map_or(usize::MAX, |count| count as usize);
-        let glob = options.glob.as_deref().filter(|glob| !glob.trim().is_empty());
-        let glob = glob
-            .map(|glob| GlobSet::new(glob, GlobSyntax { dot: options.hidden, ..GlobSyntax::default() }))
-            .transpose()?;
-        let names_dot = glob.as_ref().is_some_and(GlobSet::names_dot);
-        let names_modules = glob.as_ref().is_some_and(|glob| glob.names("node_modules"))
+        let glob = options.glob.as_ref().map(|glob| Selection::new(glob, options.hidden)).transpose()?.flatten();
+        let names_dot = glob.as_ref().is_some_and(Selection::names_dot);
+        let names_modules = glob.as_ref().is_some_and(|glob| glob.globs.names("node_modules"))
             || options.path.components().any(|part| part.as_os_str() == "node_modules");
         Ok(Request {
             options,
@@ -283,7 +283,7 @@ impl<'a> Request<'a> {
 
     /// Returns the part of the tree whose files the globs can select; `None` for the whole tree.
     fn scope(&self) -> Option<Scope> {
-        self.glob.as_ref().and_then(|glob| glob.scope(None))
+        self.glob.as_ref().and_then(Selection::scope)
     }
 
     /// Returns the indices of the entries to search.
@@ -301,7 +301,7 @@ impl<'a> Request<'a> {
 
     /// Returns true if the glob and the type select a file, given its path and name.
     fn selects<'n>(&self, path: &[u8], name: impl FnOnce() -> &'n [u8]) -> bool {
-        self.glob.as_ref().is_none_or(|glob| glob.is_match(path, false))
+        self.glob.as_ref().is_none_or(|glob| glob.is_match(path))
             && self.types.as_ref().is_none_or(|types| !types.matched(path_of(name()), false).is_ignore())
     }
 

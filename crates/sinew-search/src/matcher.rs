@@ -1,4 +1,4 @@
-//! The matcher of a pattern: ripgrep's engine, or a backtracking one if the pattern has look-around or backreferences.
+//! The matcher of a pattern: ripgrep's engine, or a backtracking one for what only that accepts, such as look-around.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -42,7 +42,7 @@ pub(crate) enum PatternMatcher {
     Backtracking(Backtracking),
 }
 
-/// A pattern with look-around or backreferences.
+/// A pattern that only the backtracking engine accepts.
 ///
 /// Invalid UTF-8 is matched as U+FFFD. A line that is too long, or on which the pattern takes too many steps, has no
 /// match and is counted.

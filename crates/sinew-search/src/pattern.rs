@@ -1,6 +1,6 @@
 //! Compiles patterns to ripgrep's matcher: the same regular expressions as `rg --crlf`, with errors that report the
-//! position, and with braces that cannot be a repetition treated as literals. Patterns with look-around or
-//! backreferences, which ripgrep refuses, get a backtracking matcher.
+//! position, and with braces that cannot be a repetition treated as literals. Patterns that ripgrep's parser refuses and
+//! a backtracking engine accepts (look-around, backreferences, atomic groups, `\K`, `\G`) get that engine.
 
 use std::fmt::Write as _;
 
@@ -44,7 +44,7 @@ pub(crate) struct Pattern {
 }
 
 impl Pattern {
-    /// Compiles `pattern` for a line-by-line search. With look-around or backreferences it gets a backtracking matcher.
+    /// Compiles `pattern` for a line-by-line search, with the backtracking engine if only that one accepts it.
     ///
     /// # Errors
     /// Returns `InvalidArgument` if it is not a valid regular expression, and `LimitExceeded` if it is too large.
@@ -74,8 +74,12 @@ impl Pattern {
         let ((matcher, terminator, text), warning) = match repaired(pattern, way_out, crlf) {
             Ok(built) => built,
             Err(error) => {
-                let feature = if syntax.literal { None } else { backtracking_feature(pattern) };
-                return feature.map_or(Err(error), |feature| Pattern::backtracking(pattern, feature, syntax, size));
+                let fault = if syntax.literal { None } else { fault(pattern).filter(may_be_syntax) };
+                let Some(fault) = fault else { return Err(error) };
+                let feature = backtracking_feature(pattern, &fault);
+                let other = Pattern::backtracking(pattern, feature.unwrap_or("a construct"), syntax, size);
+                // Only for a known feature, the fault is what the other engine says.
+                return if feature.is_some() { other } else { other.map_err(|_| error) };
             }
         };
         Ok(Pattern { matcher: PatternMatcher::Linear(matcher), terminator, warning, text })
@@ -224,10 +228,8 @@ fn is_count(rest: &str) -> bool {
         && inside.matches(',').count() < 2
 }
 
-/// Returns the first feature of a pattern that only the backtracking engine has; `None` if it has none, or is invalid
-/// before it.
-fn backtracking_feature(pattern: &str) -> Option<&'static str> {
-    let error = fault(pattern)?;
+/// Returns the feature at which ripgrep's parser stopped, if it is one that it knows and does not support.
+fn backtracking_feature(pattern: &str, error: &ast::Error) -> Option<&'static str> {
     match error.kind() {
         Ast::UnsupportedLookAround => Some("look-around"),
         Ast::UnsupportedBackreference => Some("a backreference"),
@@ -237,6 +239,12 @@ fn backtracking_feature(pattern: &str) -> Option<&'static str> {
         }
         _ => None,
     }
+}
+
+/// Returns true for a fault that may be a construct of the other engine. That engine also accepts a repetition of nothing,
+/// as text, and groups of any depth.
+fn may_be_syntax(error: &ast::Error) -> bool {
+    !matches!(error.kind(), Ast::RepetitionMissing | Ast::NestLimitExceeded(_))
 }
 
 fn fault(pattern: &str) -> Option<ast::Error> {
@@ -456,6 +464,9 @@ mod tests {
         }
         for pattern in [r"(a)\1", r"(?P<x>a)\k<x>", r"(?<x>a)\k<x>(?=b)"] {
             backtracks(pattern, Some("a backreference"));
+        }
+        for pattern in [r"(?P<x>a)(?P=x)", "(?>a)b", r"a\Kb", r"\Ga", r"(a)?(?(1)b|c)"] {
+            backtracks(pattern, Some("a construct"));
         }
         for pattern in [r"\(?=", r"[(?=]", "(?:a)", "(?<x>a)"] {
             backtracks(pattern, None);

@@ -192,7 +192,7 @@ fn search(host: &Host, options: &GrepOptions, cancel: &CancelToken) -> sinew::ba
 
 fn options(host: &Host, arguments: &Arguments, root: &std::path::Path, literal: bool) -> GrepOptions {
     GrepOptions {
-        glob: arguments.glob.clone(),
+        glob: arguments.glob.clone().map(Into::into),
         file_type: arguments.r#type.clone(),
         literal: arguments.literal || literal,
         ignore_case: arguments.ignore_case,

@@ -13,8 +13,8 @@ export type GrepMode = "content" | "filesWithMatches" | "count";
 /** The options of a search in a text. */
 export interface SearchOptions {
   /**
-   * A regular expression in the syntax of Rust's `regex`. Look-around and backreferences are searched with a slower engine, and a warning
-   * says so. Empty matches every line.
+   * A regular expression in the syntax of Rust's `regex`. Look-around, backreferences, atomic groups, `\K` and `\G` are searched with a slower
+   * engine, and a warning says so. Empty matches every line.
    */
   pattern: string;
   /** Treat the pattern as plain text. Default: false. */
@@ -45,8 +45,11 @@ export interface SearchOptions {
 export interface GrepOptions extends SearchOptions, CallOptions {
   /** A directory, a file, or a link to either. A file is searched even if `glob` or `type` excludes it. */
   path: string;
-  /** Search only matching files: `*.ts`, `src/**`, `*.{js,ts}`, `!*.min.js`; separate several with commas. Ignored files stay ignored. Default: all. */
-  glob?: string | undefined;
+  /**
+   * Search only matching files: `*.ts`, `src/**`, `*.{js,ts}`, `!*.min.js`; the same patterns and lists as `pattern` of `glob`. An empty array matches
+   * nothing. Ignored files stay ignored. Default: all.
+   */
+  glob?: string | readonly string[] | undefined;
   /** Search only files of this ripgrep type: `rust`, `js`, `py`. Default: all. */
   type?: string | undefined;
   /** Search files whose name or directory begins with a dot. Files that `glob` names with their dot are always searched, `.git` never. Default: true. */
@@ -134,7 +137,7 @@ const SEARCH: Table = {
   mode: ["content", "filesWithMatches", "count"],
 };
 const GREP_SYNC: Table = {
-  ...SEARCH, path: "string!", glob: "string", type: "string", hidden: "boolean", gitignore: "boolean", cache: "boolean",
+  ...SEARCH, path: "string!", glob: "patterns", type: "string", hidden: "boolean", gitignore: "boolean", cache: "boolean",
   timeoutMs: "u32",
 };
 const GREP: Table = { ...GREP_SYNC, signal: "signal" };

@@ -252,7 +252,8 @@ export interface GrepRequest {
   maxColumns?: number
   mode?: GrepMode
   path?: string
-  glob?: string
+  /** A text in which commas separate globs, or one glob per item. */
+  glob?: string | Array<string>
   type?: string
   hidden?: boolean
   gitignore?: boolean

@@ -71,3 +71,13 @@ test("patterns in a text stay patterns beside ignore", UNIX, () => {
     assert.deepEqual(find({ pattern, ignore, recursive: false }), names, JSON.stringify([pattern, ignore]));
   }
 });
+
+test("a name with commas between escaped braces is one pattern of a text", UNIX, () => {
+  const names = ["{a,b}", "a", "b", "c", "b}", "{a"];
+  const root = tree(Object.fromEntries(names.map((name) => [name, ""])));
+  const found = (options) => globSync({ path: root, ...options }).matches.map((match) => match.path).sort();
+  for (const [text, expect] of [["\\{a,b\\}", ["{a,b}"]], ["c,\\{a,b\\}", ["c", "{a,b}"]], ["\\{a,c", ["c", "{a"]]]) {
+    assert.deepEqual(found({ pattern: text }), expect, text);
+    assert.deepEqual(found({ pattern: "*", ignore: text }), names.filter((name) => !expect.includes(name)).sort(), text);
+  }
+});

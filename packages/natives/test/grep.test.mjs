@@ -38,6 +38,10 @@ test("every option arrives", async () => {
   assert.deepEqual(await paths({ hidden: false }), ["a.rs", "b.js"]);
   assert.deepEqual(await paths({ gitignore: false }), [".h.rs", "a.rs", "b.js", "i.rs"]);
   assert.deepEqual(await paths({ glob: "*.js" }), ["b.js"]);
+  assert.deepEqual(await paths({ glob: ["*.js"] }), ["b.js"]);
+  assert.deepEqual(await paths({ glob: ["*", "!*.js", "no, name"] }), (await paths({})).filter((each) => !each.endsWith(".js")));
+  assert.deepEqual(await paths({ glob: [] }), []);
+  await assert.rejects(paths({ glob: [1] }), TypeError);
   assert.deepEqual(await paths({ type: "rust", cache: true }), [".h.rs", "a.rs"]);
   assert.deepEqual(await paths({ pattern: "needle.", literal: true }), ["a.rs"]);
   assert.deepEqual(await paths({ pattern: "NEEDLE\\.", ignoreCase: true }), ["a.rs"]);

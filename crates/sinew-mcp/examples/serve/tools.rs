@@ -213,7 +213,7 @@ fn run_grep(
     progress: &ProgressReporter,
 ) -> Result<ServedOutput, String> {
     let options = GrepOptions {
-        glob: args.text("glob")?.map(str::to_string),
+        glob: args.text("glob")?.map(Into::into),
         ignore_case: args.flag("ignoreCase")?,
         literal: args.flag("literal")?,
         context: args.number("context")?,

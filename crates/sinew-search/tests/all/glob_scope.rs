@@ -93,7 +93,7 @@ fn grep_with_globs_searches_the_same_files_as_with_a_full_scan() {
         }
         for _ in 0..20 {
             let options = GrepOptions {
-                glob: Some(pattern(&mut dice)),
+                glob: Some(pattern(&mut dice).into()),
                 hidden: dice.below(2) == 0,
                 ..GrepOptions::new("x", tree.path())
             };

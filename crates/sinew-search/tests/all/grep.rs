@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use proptest::prelude::*;
 use sinew_base::{CancelHandle, CancelToken, ErrorCode};
 use sinew_pool::Pool;
-use sinew_search::{GrepOptions, GrepResult, Mode, Rows, SkippedFiles, grep};
-use sinew_walk::ScanCache;
+use sinew_search::{GlobOptions, GlobPattern, GrepOptions, GrepResult, Mode, Rows, SkippedFiles, grep};
+use sinew_walk::{FileType, ScanCache};
 
 fn tree(files: &[(&str, &[u8])]) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
@@ -250,7 +250,7 @@ fn a_cached_scan_and_a_walk_have_the_same_result() {
     let files: Vec<(&str, &[u8])> = files.iter().map(|(name, text)| (name.as_str(), text.as_slice())).collect();
     let folder = tree(&files);
     for (glob, max_count) in
-        [(None, None), (Some("*1*".to_string()), None), (Some("!1/**".into()), Some(7)), (None, Some(90))]
+        [(None, None), (Some("*1*".into()), None), (Some("!1/**".into()), Some(7)), (None, Some(90))]
     {
         let walked = GrepOptions { glob, max_count, ..GrepOptions::new("needle", folder.path()) };
         let kept = GrepOptions { cache: true, ..walked.clone() };
@@ -440,6 +440,37 @@ fn a_glob_with_a_leading_dot_finds_hidden_files() {
     assert_eq!(paths(false, ".ci/**,c"), ["c"]);
     assert_eq!(paths(false, ".ci/.x/*"), [".ci/.x/a"]);
     assert_eq!(paths(true, "*"), [".b", ".ci/.x/a", "c"]);
+}
+
+#[test]
+fn globs_are_those_of_glob() {
+    let names = ["[id].tsx", "a", "b", "c d", "d/{rule}", "e,f", "g/[id].tsx", "i", "rule", "x{", "{a,b}"];
+    let files: Vec<(&str, &[u8])> = names.iter().map(|name| (*name, &b"needle\n"[..])).collect();
+    let folder = tree(&files);
+    let items = |items: &[&str]| GlobPattern::Items(items.iter().map(ToString::to_string).collect());
+    let check = |glob: GlobPattern, expect: &[&str]| {
+        let by_name = GlobOptions {
+            hidden: true,
+            file_type: Some(FileType::File),
+            ..GlobOptions::new(folder.path(), glob.clone())
+        };
+        let found = sinew_search::glob(&by_name, &ScanCache::default(), &Pool::new("test", 2), &CancelToken::never());
+        let found: Vec<String> = found.unwrap().matches().map(|found| found.path.to_string()).collect();
+        assert_eq!(found, expect, "glob: {glob:?}");
+        let options = GrepOptions { glob: Some(glob.clone()), ..GrepOptions::new("needle", folder.path()) };
+        assert_eq!(run(&options).rows().map(|row| row.path.to_string()).collect::<Vec<_>>(), expect, "grep: {glob:?}");
+    };
+    check("{rule}".into(), &["d/{rule}"]);
+    check("{a,b}".into(), &["a", "b", "{a,b}"]);
+    check("\\{a,b\\}".into(), &["{a,b}"]);
+    check("\\{a,b\\},i".into(), &["i", "{a,b}"]);
+    check("[id].tsx".into(), &["[id].tsx", "g/[id].tsx"]);
+    check("g/[id].tsx".into(), &["g/[id].tsx"]);
+    check("a,b".into(), &["a", "b"]);
+    check(items(&["e,f", "c d"]), &["c d", "e,f"]);
+    check(items(&["x{", "{rule}"]), &["d/{rule}", "x{"]);
+    check(items(&["*", "!*.tsx", "!{a,b}"]), &["c d", "d/{rule}", "e,f", "i", "rule", "x{"]);
+    check(items(&[]), &[]);
 }
 
 #[test]

@@ -282,7 +282,7 @@ fn reports_the_same_errors_as_the_plain_search() {
     for pattern in ["(", "a\nb", "x", ""] {
         pair.grep(&GrepOptions::new(pattern, ""), "an empty tree");
         pair.grep(&GrepOptions::new(pattern, "missing"), "a path that is not there");
-        let glob = Some("{".to_string());
+        let glob = Some("{".into());
         pair.grep(&GrepOptions { glob, ..GrepOptions::new(pattern, "") }, "a bad glob");
         let file_type = Some("nope".to_string());
         pair.grep(&GrepOptions { file_type, ..GrepOptions::new(pattern, "") }, "a bad type");

@@ -5,7 +5,8 @@ use std::borrow::Cow;
 /// The maximum number of alternatives, because each needs one comparison per path.
 const LIMIT: usize = 1_024;
 
-/// Calls `each` with every byte outside escapes and closed classes, and its position, until it returns false.
+/// Calls `each` with every byte outside closed classes, and its position, until it returns false. Of an escape it gets
+/// the `\`.
 fn scan(text: &str, mut each: impl FnMut(u8, usize) -> bool) {
     let bytes = text.as_bytes();
     let mut at = 0;
@@ -13,7 +14,12 @@ fn scan(text: &str, mut each: impl FnMut(u8, usize) -> bool) {
     let mut open_until = 0;
     while at < bytes.len() {
         match bytes[at] {
-            b'\\' if at + 1 < bytes.len() => at += 1,
+            b'\\' if at + 1 < bytes.len() => {
+                if !each(b'\\', at) {
+                    return;
+                }
+                at += 1;
+            }
             b'[' if at >= open_until => match end_of_class(bytes, at) {
                 Ok(end) => at = end,
                 Err(stop) => {
@@ -56,19 +62,42 @@ fn end_of_class(bytes: &[u8], at: usize) -> Result<usize, usize> {
     }
 }
 
-/// Returns the globs of a list, trimmed; empty ones are dropped.
-pub(super) fn split(text: &str) -> Vec<&str> {
+/// Returns the positions of the commas that separate globs: not those in braces, nor those between `\{` and `\}`, which
+/// spell a name.
+fn separators(text: &str) -> Vec<usize> {
     let mut cuts = Vec::new();
-    let mut depth = 0_usize;
+    // The open braces: whether each is escaped, and the number of cuts before it.
+    let mut open: Vec<(bool, usize)> = Vec::new();
     scan(text, |byte, at| {
-        match byte {
-            b'{' => depth += 1,
-            b'}' => depth = depth.saturating_sub(1),
-            b',' if depth == 0 => cuts.push(at),
+        let is_escaped = byte == b'\\';
+        match text.as_bytes().get(at + usize::from(is_escaped)) {
+            Some(b'{') => open.push((is_escaped, cuts.len())),
+            // Closes the last brace of its kind, and gives up the escaped ones in it.
+            Some(b'}') => {
+                let partner = match is_escaped {
+                    true => open.last().filter(|(escaped, _)| *escaped).map(|_| open.len() - 1),
+                    false => open.iter().rposition(|(escaped, _)| !escaped),
+                };
+                if let Some(partner) = partner {
+                    cuts.truncate(open[partner].1);
+                    open.truncate(partner);
+                }
+            }
+            Some(b',') if !is_escaped => cuts.push(at),
             _ => {}
         }
         true
     });
+    // An unclosed `{` ends at the end of the text.
+    if let Some((_, before)) = open.iter().find(|(escaped, _)| !escaped) {
+        cuts.truncate(*before);
+    }
+    cuts
+}
+
+/// Returns the globs of a list, trimmed; empty ones are dropped.
+pub(super) fn split(text: &str) -> Vec<&str> {
+    let cuts = separators(text);
     if cuts.is_empty() {
         return if text.is_empty() { Vec::new() } else { vec![text] };
     }

@@ -57,6 +57,18 @@ fn classes_braces_and_ranges() {
     check("?.ts", &["ä.ts", "日.ts"], &["ab.ts"]);
 }
 
+#[cfg(unix)]
+#[test]
+fn commas_between_escaped_braces_are_part_of_a_name() {
+    check(r"\{a,b\}", &["{a,b}", "x/{a,b}"], &["a", "b", "{a"]);
+    check(r"\{a,b\},c", &["{a,b}", "c"], &["a"]);
+    check(r"c,\{a,b", &["c", "{a", "b"], &["a", "{a,b"]);
+    check(r"\{a,{b,c},d", &["{a", "b", "c", "d"], &["{a,b"]);
+    check(r"\{a,{b,c}\}", &["{a,b}", "{a,c}"], &["b", "{a"]);
+    check(r"{a\},b}", &["a}", "b"], &["a"]);
+    check(r"a\},b", &["a}", "b"], &["a"]);
+}
+
 #[test]
 fn groups_are_alternatives_within_a_name() {
     check("@(a|b*).ts", &["a.ts", "x/bc.ts", "b.ts"], &["c.ts", "ab.ts", ".ts"]);
@@ -125,7 +137,7 @@ fn a_trailing_slash_matches_only_directories() {
 fn a_backslash_escapes_special_characters() {
     check("\\*.ts", &["*.ts"], &["a.ts"]);
     check("\\!a", &["!a"], &["a", "b"]);
-    check("a\\{b,c\\}", &["a{b"], &["ab"]);
+    check("a\\{b,c\\}", &["a{b,c}"], &["ab", "a{b"]);
 }
 
 #[test]

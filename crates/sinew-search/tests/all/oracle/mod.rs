@@ -118,7 +118,7 @@ fn sinew(path: &Path, case: &Case<'_>) -> (Answer, Vec<String>) {
         context_before: Some(case.before as u32),
         context_after: Some(case.after as u32),
         max_count_per_file: case.per_file,
-        glob: case.glob.map(str::to_string),
+        glob: case.glob.map(Into::into),
         file_type: case.file_type.map(str::to_string),
         ..GrepOptions::new(case.pattern, path)
     };

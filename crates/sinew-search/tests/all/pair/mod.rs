@@ -140,7 +140,7 @@ impl Pair {
                     multiline: dice.below(4) == 0,
                     hidden: dice.below(3) > 0,
                     gitignore: dice.below(10) > 0,
-                    glob: (dice.below(3) == 0).then(|| dice.pick(GLOBS).to_string()),
+                    glob: (dice.below(3) == 0).then(|| dice.pick(GLOBS).into()),
                     file_type: (dice.below(8) == 0).then(|| dice.pick(&["c", "rust", "none"]).to_string()),
                     max_count: some(dice, 6),
                     max_count_per_file: (dice.below(6) == 0).then(|| dice.below(3) as u32),
