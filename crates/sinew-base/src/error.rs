@@ -24,6 +24,20 @@ pub enum ErrorCode {
     NameTooLong,
     /// The system refused access.
     PermissionDenied,
+    /// A directory, where the call requires a file.
+    IsADirectory,
+    /// A file that the system cannot run as a program: neither a binary for this machine nor a script.
+    NotExecutable,
+    /// Arguments and environment of a program that are together, or one of them alone, larger than the system allows.
+    ArgumentsTooLong,
+    /// A program that is open for writing, or a file that is running as a program.
+    FileBusy,
+    /// The process or the system has too many open files.
+    TooManyFiles,
+    /// The system has no memory left.
+    OutOfMemory,
+    /// The system has no resources left at the moment, for example because of a limit of processes.
+    TryAgain,
     /// Malformed input, for example a corrupt image or a truncated file.
     InvalidData,
     /// A documented limit was exceeded.
@@ -53,6 +67,13 @@ impl ErrorCode {
             ErrorCode::TooManyLinks => "ELOOP",
             ErrorCode::NameTooLong => "ENAMETOOLONG",
             ErrorCode::PermissionDenied => "EACCES",
+            ErrorCode::IsADirectory => "EISDIR",
+            ErrorCode::NotExecutable => "ENOEXEC",
+            ErrorCode::ArgumentsTooLong => "E2BIG",
+            ErrorCode::FileBusy => "ETXTBSY",
+            ErrorCode::TooManyFiles => "EMFILE",
+            ErrorCode::OutOfMemory => "ENOMEM",
+            ErrorCode::TryAgain => "EAGAIN",
             ErrorCode::InvalidData => "ERR_INVALID_DATA",
             ErrorCode::LimitExceeded => "ERR_OUT_OF_RANGE",
             ErrorCode::Unsupported => "ERR_UNSUPPORTED",
@@ -87,18 +108,22 @@ impl Error {
     #[must_use]
     pub fn io(what: impl fmt::Display, cause: &std::io::Error) -> Error {
         use std::io::ErrorKind;
-        let code = match cause.kind() {
-            _ if is_loop(cause) => ErrorCode::TooManyLinks,
+        let code = cause.raw_os_error().and_then(without_kind).unwrap_or_else(|| match cause.kind() {
             ErrorKind::NotFound => ErrorCode::NotFound,
             ErrorKind::NotADirectory => ErrorCode::NotADirectory,
             ErrorKind::InvalidFilename => ErrorCode::NameTooLong,
             // For example a path with a NUL byte, which Rust rejects before the system sees it.
             ErrorKind::InvalidInput => ErrorCode::InvalidArgument,
             ErrorKind::PermissionDenied => ErrorCode::PermissionDenied,
+            ErrorKind::IsADirectory => ErrorCode::IsADirectory,
+            ErrorKind::ArgumentListTooLong => ErrorCode::ArgumentsTooLong,
+            ErrorKind::ExecutableFileBusy => ErrorCode::FileBusy,
+            ErrorKind::OutOfMemory => ErrorCode::OutOfMemory,
+            ErrorKind::WouldBlock => ErrorCode::TryAgain,
             ErrorKind::TimedOut => ErrorCode::TimedOut,
             ErrorKind::Unsupported => ErrorCode::Unsupported,
             _ => ErrorCode::Io,
-        };
+        });
         Error::new(code, format!("{what}: {}", plain(cause)))
     }
 
@@ -134,16 +159,24 @@ impl Error {
     }
 }
 
-/// Returns true if links form a cycle; the standard library has no stable error kind for it.
-fn is_loop(cause: &std::io::Error) -> bool {
-    let number = if cfg!(target_os = "macos") {
-        62
+/// Returns the code of a system error that has no stable [`std::io::ErrorKind`].
+fn without_kind(number: i32) -> Option<ErrorCode> {
+    let [links, format, ref files @ ..] = if cfg!(target_os = "macos") {
+        [62, 8, 23, 24]
     } else if cfg!(windows) {
-        1921
+        // `ERROR_CANT_RESOLVE_FILENAME`, `ERROR_BAD_EXE_FORMAT`, `ERROR_TOO_MANY_OPEN_FILES`
+        [1921, 193, 4, 4]
     } else {
-        40
+        [40, 8, 23, 24]
     };
-    cause.raw_os_error() == Some(number)
+    // `ELIBBAD`: the interpreter of a binary is not one itself.
+    let library = if cfg!(target_os = "linux") { 80 } else { format };
+    match number {
+        _ if number == links => Some(ErrorCode::TooManyLinks),
+        _ if number == format || number == library => Some(ErrorCode::NotExecutable),
+        _ if files.contains(&number) => Some(ErrorCode::TooManyFiles),
+        _ => None,
+    }
 }
 
 /// Returns the system's message without Rust's "(os error 2)".
@@ -176,6 +209,34 @@ mod tests {
         assert!(text.starts_with("failed to read \"/no/such/file\": ") && !text.contains("os error"), "{text}");
         #[cfg(unix)]
         assert_eq!(text, "failed to read \"/no/such/file\": No such file or directory");
+    }
+
+    /// `execve` returns these.
+    #[test]
+    #[cfg(unix)]
+    fn the_code_of_a_system_error_is_its_name() {
+        let check = |number: i32, name: &str| {
+            let error = Error::io("failed", &std::io::Error::from_raw_os_error(number));
+            assert_eq!(error.code().as_str(), name, "{error}");
+        };
+        for (number, name) in [
+            (2, "ENOENT"),
+            (7, "E2BIG"),
+            (8, "ENOEXEC"),
+            (12, "ENOMEM"),
+            (13, "EACCES"),
+            (20, "ENOTDIR"),
+            (21, "EISDIR"),
+            (23, "EMFILE"),
+            (24, "EMFILE"),
+            (26, "ETXTBSY"),
+        ] {
+            check(number, name);
+        }
+        #[cfg(target_os = "linux")]
+        for (number, name) in [(11, "EAGAIN"), (36, "ENAMETOOLONG"), (40, "ELOOP"), (80, "ENOEXEC"), (5, "EIO")] {
+            check(number, name);
+        }
     }
 
     #[test]

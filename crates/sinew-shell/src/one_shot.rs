@@ -21,6 +21,9 @@ use crate::{
 /// The maximum length of a script that is passed as an argument; the system's limit is 128 KiB.
 const ARGUMENT: usize = 100 * 1024;
 
+/// What the error of a shell that could not be started says first.
+pub(crate) const NOT_STARTED: &str = "Failed to initialize shell";
+
 /// Reads a long script from [`crate::wire::SCRIPT`].
 const LONG: &str = r#"IFS= read -r -d '' -u 4 BASH_COMMAND_TEXT; exec 4<&-; eval "$BASH_COMMAND_TEXT""#;
 
@@ -82,7 +85,7 @@ pub fn execute_streams(
     }
     let cwd = run.cwd.as_deref().or(shell.cwd.as_deref());
     request::check_cwd(cwd)?;
-    let failed = |cause: std::io::Error| Error::io("Failed to initialize shell", &cause);
+    let failed = |cause: std::io::Error| Error::io(NOT_STARTED, &cause);
     let env = environment::of_run(&shell.env, &run.env);
     let Command { program, args, long } = match &streams.argv {
         Some(argv) => {
@@ -103,7 +106,10 @@ pub fn execute_streams(
     };
     let watch = Watch::new(cancel, &CancelToken::never()).map_err(failed)?;
     let entry = shell.sandbox.as_ref().map(Sandbox::enter).transpose()?;
+    let name = streams.argv.as_ref().and_then(|argv| argv.first());
+    let purpose = name.map_or(NOT_STARTED.to_string(), |name| format!("run: failed to start {name:?}"));
     let link = supervisor.start(&Start {
+        purpose: &purpose,
         program: &program,
         args: &args,
         env: &env,
@@ -115,9 +121,8 @@ pub fn execute_streams(
         sandbox: entry.as_ref().map(Entry::handoff),
     })?;
     drop((writer, errors_writer, input, long));
-    let name = streams.argv.as_ref().and_then(|argv| argv.first());
     let relay = OutputRelay::new(reader, errors, streams.encoding, on_chunk);
-    let mut result = follow(link, relay, &watch, name, entry.as_ref())?;
+    let mut result = follow(link, relay, &watch, &purpose, entry.as_ref())?;
     result.refused = entry.map(Entry::finish).unwrap_or_default();
     Ok(result)
 }
@@ -153,7 +158,7 @@ fn follow(
     link: Link,
     mut relay: OutputRelay<'_>,
     watch: &Watch,
-    program: Option<&String>,
+    purpose: &str,
     entry: Option<&Entry>,
 ) -> Result<RunResult> {
     let failed = |cause: std::io::Error| Error::io("shell: failed to read the output", &cause);
@@ -163,13 +168,7 @@ fn follow(
             break match link.receive()? {
                 Some(SupervisorReply::Exited { status }) => ended(status),
                 Some(SupervisorReply::Failed { errno }) => {
-                    return Err(match program {
-                        Some(name) => Error::io(
-                            format!("run: failed to start {name:?}"),
-                            &std::io::Error::from_raw_os_error(errno),
-                        ),
-                        None => not_started(errno),
-                    });
+                    return Err(Error::io(purpose, &std::io::Error::from_raw_os_error(errno)));
                 }
                 Some(SupervisorReply::Refused(refusal)) => {
                     entry.into_iter().for_each(|entry| entry.note(refusal.clone()));
@@ -248,5 +247,5 @@ pub(crate) fn killed() -> RunResult {
 }
 
 pub(crate) fn not_started(errno: i32) -> Error {
-    Error::io("Failed to initialize shell", &std::io::Error::from_raw_os_error(errno))
+    Error::io(NOT_STARTED, &std::io::Error::from_raw_os_error(errno))
 }

@@ -17,6 +17,7 @@ use sinew_sandbox::Handoff;
 
 use crate::fair_deadline::FairDeadline;
 use crate::known_bashes::KnownBashes;
+use crate::one_shot::NOT_STARTED;
 use crate::output_relay::timespec;
 use crate::wire::{MOST, SupervisorReply, SupervisorRequest};
 use crate::{environment, wire};
@@ -70,6 +71,7 @@ impl Supervisor {
         let args = ["bash", "--noprofile", "--norc", "-c", QUESTION].map(OsString::from);
         let Ok(null) = null() else { return false };
         let start = Start {
+            purpose: NOT_STARTED,
             program: bash,
             args: &args,
             env: &[],
@@ -90,8 +92,10 @@ impl Supervisor {
     /// # Errors
     /// Returns an error if the system cannot start it.
     pub(crate) fn start(&self, start: &Start<'_>) -> Result<Link> {
-        let failed = |cause: io::Error| {
-            Error::io(format!("Failed to initialize shell: cannot start {:?}", self.inner.path), &cause)
+        let failed = |cause: io::Error| match cause.raw_os_error() {
+            // The supervisor receives the arguments and the environment of the program.
+            Some(libc::E2BIG) => Error::io(start.purpose, &cause),
+            _ => Error::io(format!("Failed to initialize shell: cannot start {:?}", self.inner.path), &cause),
         };
         let (ours, theirs) =
             rustix::net::socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
@@ -103,6 +107,8 @@ impl Supervisor {
 
 /// The shell that a supervisor starts.
 pub(crate) struct Start<'a> {
+    /// What an error of the program says first: `run: failed to start "ls"`.
+    pub(crate) purpose: &'a str,
     pub(crate) program: &'a OsStr,
     /// The first argument is the name that the program sees.
     pub(crate) args: &'a [OsString],

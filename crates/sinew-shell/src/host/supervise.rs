@@ -56,6 +56,9 @@ pub(super) fn run(cwd: &CStr, program: &CStr, argv: &[CString], start: Start) ->
     }
     let mut pointers: Vec<*const libc::c_char> = argv.iter().map(|arg| arg.as_ptr()).collect();
     pointers.push(std::ptr::null());
+    let script = argv_of_script(program, argv);
+    let mut script_pointers: Vec<*const libc::c_char> = script.iter().map(|arg| arg.as_ptr()).collect();
+    script_pointers.push(std::ptr::null());
     let own = own_pid();
     let (ours, theirs) = channel.unzip();
     let inner = sandbox.as_ref().map(|sandbox| ShellSandbox {
@@ -63,7 +66,8 @@ pub(super) fn run(cwd: &CStr, program: &CStr, argv: &[CString], start: Start) ->
         lowest,
         channel: theirs.as_ref().map(AsRawFd::as_raw_fd),
     });
-    let shell = Shell { supervisor: own, program, argv: &pointers, terminal, sandbox: inner };
+    let shell =
+        Shell { supervisor: own, program, argv: &pointers, script_argv: &script_pointers, terminal, sandbox: inner };
     let mut stacks = [vec![0u128; STACK / size_of::<u128>()], vec![0u128; STACK / size_of::<u128>()]];
     let [first, second] = stacks.each_mut().map(|stack| stack.as_mut_ptr_range().end);
     let start = MiddleStart { shell: &shell, stack: second };
@@ -100,6 +104,8 @@ struct Shell<'a> {
     supervisor: i32,
     program: &'a CStr,
     argv: &'a [*const libc::c_char],
+    /// The arguments of [`SCRIPT_SHELL`] if the program is a script without `#!`.
+    script_argv: &'a [*const libc::c_char],
     terminal: bool,
     sandbox: Option<ShellSandbox<'a>>,
 }
@@ -234,9 +240,45 @@ extern "C" fn become_shell(start: *mut libc::c_void) -> libc::c_int {
             die_with_parent(*parent);
         }
         libc::execv(shell.program.as_ptr(), shell.argv.as_ptr());
-        send(&SupervisorReply::failed(last_errno()));
+        let errno = last_errno();
+        if errno == libc::ENOEXEC && is_script(shell.program) {
+            libc::execv(SCRIPT_SHELL.as_ptr(), shell.script_argv.as_ptr());
+        }
+        send(&SupervisorReply::failed(errno));
         libc::_exit(127);
     }
+}
+
+/// The shell of scripts without `#!`, as in `execvp` and every shell.
+const SCRIPT_SHELL: &CStr = c"/bin/sh";
+
+/// Returns the arguments by which [`SCRIPT_SHELL`] runs a script without `#!`.
+fn argv_of_script(program: &CStr, argv: &[CString]) -> Vec<CString> {
+    // A name with a hyphen would be an option.
+    let name = match program.to_bytes() {
+        [b'-', ..] => CString::new([b"./", program.to_bytes()].concat()).unwrap_or_default(),
+        _ => program.to_owned(),
+    };
+    [SCRIPT_SHELL.to_owned(), name].into_iter().chain(argv.iter().skip(1).cloned()).collect()
+}
+
+/// Returns true if bash would run a file as a script: no NUL in its first line, or in its beginning after `#!`. Does not
+/// allocate.
+fn is_script(program: &CStr) -> bool {
+    let mut start = [0u8; 80];
+    // SAFETY: the string is zero-terminated, the buffer has the given length, and the descriptor is closed once.
+    let len = unsafe {
+        let fd = libc::open(program.as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC | libc::O_NONBLOCK);
+        if fd < 0 {
+            return false;
+        }
+        let len = libc::read(fd, start.as_mut_ptr().cast(), start.len());
+        libc::close(fd);
+        len
+    };
+    let Some(start) = usize::try_from(len).ok().and_then(|len| start.get(..len)) else { return false };
+    let end = start.iter().position(|byte| *byte == b'\n').filter(|_| !start.starts_with(b"#!"));
+    !start.starts_with(b"\x7fELF") && !start[..end.unwrap_or(start.len())].contains(&0)
 }
 
 /// A termination in progress.

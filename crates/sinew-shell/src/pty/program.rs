@@ -255,7 +255,12 @@ fn supervised(
     let Some(program) = program else {
         return Err(Error::new(sinew_base::ErrorCode::NotFound, format!("start: no program {name:?} on PATH")));
     };
-    let failed = |error: io::Error| Error::io(format!("start: failed to run {supervisor:?}"), &error);
+    let purpose = format!("start: failed to run {name:?}");
+    let failed = |error: io::Error| match error.raw_os_error() {
+        // The supervisor receives the arguments and the environment of the program.
+        Some(libc::E2BIG) => Error::io(&purpose, &error),
+        _ => Error::io(format!("start: failed to run {supervisor:?}"), &error),
+    };
     let (ours, theirs) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
         .map_err(|error| failed(error.into()))?;
     rustix::io::ioctl_fionbio(&ours, true).map_err(|error| failed(error.into()))?;
@@ -266,6 +271,7 @@ fn supervised(
     let env: Vec<_> = env.into_iter().collect();
     let entry = options.sandbox.as_ref().map(sinew_sandbox::Sandbox::enter).transpose()?;
     let start = crate::supervisor::Start {
+        purpose: &purpose,
         program: &program,
         args: &args,
         env: &env,

@@ -15,7 +15,7 @@ use super::names::{NamedDescriptor, Names};
 use super::report::{Report, ShellState};
 use super::script::{self, FixedTexts};
 use super::traps;
-use crate::one_shot::{PIPE, ended, is_brush, killed, not_started};
+use crate::one_shot::{NOT_STARTED, PIPE, ended, is_brush, killed, not_started};
 use crate::output::{Chunk, Encoding};
 use crate::output_relay::{OutputRelay, Watch};
 use crate::supervisor::{Link, Start, Supervisor, null, write_at_start};
@@ -60,7 +60,7 @@ impl Session {
         options: &ShellOptions,
         (program, mut args): (OsString, Vec<OsString>),
     ) -> Result<Session> {
-        let failed = |cause: std::io::Error| Error::io("Failed to initialize shell", &cause);
+        let failed = |cause: std::io::Error| Error::io(NOT_STARTED, &cause);
         request::check_cwd(options.cwd.as_deref())?;
         let snapshot = request::snapshot(options)?.unwrap_or_default();
         let mut names = Names::new(options.sandbox.is_some()).map_err(failed)?;
@@ -94,6 +94,7 @@ impl Session {
         }
         let entry = options.sandbox.as_ref().map(Sandbox::enter).transpose()?;
         let link = supervisor.start(&Start {
+            purpose: NOT_STARTED,
             program: &program,
             args: &args,
             env: &environment::inherited(&options.env),

@@ -413,6 +413,24 @@ fn a_failed_start_names_the_program() {
         check(PtyOptions { cwd: Some("/dev/null".into()), ..options("true") }, ErrorCode::InvalidArgument, "/dev/null");
         check(PtyOptions { shell: "no-such-sh".into(), ..options("true") }, ErrorCode::NotFound, "\"no-such-sh\"");
         check(PtyOptions { shell: "/no/such".into(), ..options("true") }, ErrorCode::NotFound, "\"/no/such\"");
+        let argv = vec!["true".to_string(), "a".repeat(200_000)];
+        check(
+            PtyOptions { argv: Some(argv), ..options("") },
+            ErrorCode::ArgumentsTooLong,
+            "start: failed to run \"true\": Argument list too long",
+        );
+    });
+}
+
+#[test]
+fn runs_a_script_without_an_interpreter_line() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("tool");
+    crate::support::write_program(&path, "echo \"ran $1\"; exit 3\n");
+    both(|options| {
+        let argv = vec![path.to_str().unwrap().to_string(), "x".to_string()];
+        let mut pty = TestPty::start(PtyOptions { argv: Some(argv), ..options("") });
+        pty.expect("ran x").exits(3);
     });
 }
 

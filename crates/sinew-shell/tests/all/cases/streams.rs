@@ -77,6 +77,31 @@ fn rejects_missing_and_invalid_programs() {
     check(&["/etc"], ErrorCode::PermissionDenied, "/etc");
     check(&[], ErrorCode::InvalidArgument, "empty");
     check(&["echo", "a\0b"], ErrorCode::InvalidArgument, "NUL");
+    let long = "a".repeat(200_000);
+    check(&["true", &long], ErrorCode::ArgumentsTooLong, "run: failed to start \"true\": Argument list too long");
+}
+
+#[test]
+fn runs_a_script_without_an_interpreter_line_like_every_shell() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("tool");
+    for (text, output) in [
+        ("echo ran $1 ${0##*/}\n", "ran x tool\n"),
+        ("", ""),
+        ("\u{feff}#!/bin/sh\necho marked 2>&1\n", "marked\n"),
+        ("#!/bin/sh\necho first\n", "first\n"),
+    ] {
+        crate::support::write_program(&path, text);
+        let by_name = StreamOptions { separate: true, ..program(&["tool", "x"]) };
+        let by_path = program(&[path.to_str().unwrap(), "x"]);
+        let mut run = command("");
+        run.env.push(("PATH".into(), format!("{}:/usr/bin:/bin", dir.path().display())));
+        for streams in [by_name, by_path] {
+            let (result, chunks) = collect(&run, &streams, &CancelToken::never()).unwrap();
+            let expect = (Some(0), output.to_string());
+            assert_eq!((result.exit_code, text_of(&chunks, Source::Stdout)), expect, "{text:?}");
+        }
+    }
 }
 
 #[test]
