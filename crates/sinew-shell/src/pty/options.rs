@@ -95,7 +95,11 @@ impl PtyOptions {
                     (format!("set -e {name}; "), format!("set -gx {name} $__sinew_{name}; set -e __sinew_{name}; "))
                 }
                 false => {
-                    (format!("unset {name}; "), format!("export {name}=\"$__sinew_{name}\"; unset __sinew_{name}; "))
+                    // A login file may have made it read-only, which would end the shell: then its value remains.
+                    (
+                        format!("(unset {name}) 2>/dev/null && unset {name}; "),
+                        format!("({name}=) 2>/dev/null && export {name}=\"$__sinew_{name}\"; unset __sinew_{name}; "),
+                    )
                 }
             };
             match value(&self.env, name) {

@@ -177,6 +177,26 @@ fn login_files_do_not_replace_what_the_caller_names() {
 }
 
 #[test]
+fn a_variable_that_a_login_file_makes_read_only_keeps_its_value() {
+    both(|start| {
+        let home = tempfile::tempdir().unwrap();
+        for file in [".profile", ".zprofile"] {
+            std::fs::write(home.path().join(file), "RO=profile; GONE=profile; readonly RO GONE").unwrap();
+        }
+        for shell in ["sh", "bash", "dash", "zsh"] {
+            needs(shell);
+            let mut options = start("echo \"<$RO|$GONE|$OTHER>\"");
+            for (name, value) in [("HOME", home.path().to_str().unwrap()), ("RO", "mine"), ("OTHER", "set")] {
+                options.env.push((name.into(), value.into()));
+            }
+            options.kept.extend(["RO", "GONE", "OTHER"].map(String::from));
+            options.shell = shell.to_string();
+            TestPty::start(options).expect("<profile|profile|set>").exits(0);
+        }
+    });
+}
+
+#[test]
 fn a_kill_hangs_up_before_it_terminates() {
     let command = "trap 'echo got hup' HUP; trap 'echo got term; exit' TERM; echo ready; while :; do read line; done";
     let mut pty = TestPty::start(supervised(command));
