@@ -3,15 +3,49 @@
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-use sinew_base::{Error, Result};
+use sinew_base::{Error, ErrorCode, Result};
 
 use crate::Environment;
 
 /// Returns true if a variable belongs to the shell that started the host and not to its children.
 #[must_use]
 pub fn is_private(name: &OsStr) -> bool {
-    let name = name.as_encoded_bytes();
-    matches!(name, b"PS1" | b"PWD" | b"OLDPWD" | b"SHLVL" | b"_") || name.starts_with(b"BASH_FUNC_")
+    matches!(name.as_encoded_bytes(), b"PS1" | b"PWD" | b"OLDPWD" | b"SHLVL" | b"_")
+}
+
+/// Returns true if a variable is a function that a bash exports. Programs that pass their own environment on should
+/// remove these, because such a function replaces a program in every script.
+#[must_use]
+pub fn is_exported_function(name: &OsStr) -> bool {
+    name.as_encoded_bytes().starts_with(b"BASH_FUNC_")
+}
+
+/// Returns the name of the function that a variable `BASH_FUNC_name%%` defines; `None` for another variable.
+pub(crate) fn function_name(name: &str) -> Option<&str> {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | ':' | '+' | '@');
+    let name = name.strip_prefix("BASH_FUNC_")?.strip_suffix("%%")?;
+    (!name.is_empty() && !name.starts_with('-') && name.chars().all(is_part)).then_some(name)
+}
+
+/// Checks that a session can define the functions in the variables of one run.
+///
+/// # Errors
+/// Returns an error if one would replace `builtin`, or if there is one and `is_bash` is false.
+pub(crate) fn check_functions(env: &[(String, String)], is_bash: bool) -> Result<()> {
+    for name in env.iter().filter_map(|(name, _)| function_name(name)) {
+        if !is_bash {
+            return Err(Error::new(
+                ErrorCode::Unsupported,
+                format!("shell: this session cannot define the function {name:?} of env: define it in the command"),
+            ));
+        }
+        if name == "builtin" {
+            return Err(Error::invalid(
+                "shell: env cannot replace builtin for one run: define the function in the command",
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// Returns the environment without shell-private and invalid variables; the last of equal names is used.
@@ -57,7 +91,7 @@ pub(crate) fn is_same(one: &OsStr, other: &str) -> bool {
 /// Returns an error if a name is not valid in a shell, or if a value contains a NUL character.
 pub(crate) fn check_run(env: &[(String, String)]) -> Result<()> {
     for (name, value) in env {
-        if !is_valid_name(name) {
+        if !is_valid_name(name) && function_name(name).is_none() {
             return Err(Error::invalid(format!(
                 "shell: bad variable name {name:?} in env: use letters, digits and _, no digit first"
             )));
@@ -131,13 +165,23 @@ mod tests {
         ]
         .map(|(name, value)| (name.into(), value.into()))
         .to_vec();
-        assert_eq!(inherited(&env), [(OsStr::new("A"), OsStr::new("2"))]);
+        let function = (OsStr::new("BASH_FUNC_f%%"), OsStr::new("() { :; }"));
+        assert_eq!(inherited(&env), [(OsStr::new("A"), OsStr::new("2")), function]);
         assert_eq!(value(&env, "A"), Some(OsStr::new("2")));
     }
 
     #[test]
     fn rejects_invalid_variable_names() {
-        for (name, ok) in [("A", true), ("_x9", true), ("", false), ("9", false), ("a-b", false), ("é", false)] {
+        for (name, ok) in [
+            ("A", true),
+            ("_x9", true),
+            ("", false),
+            ("9", false),
+            ("a-b", false),
+            ("é", false),
+            ("BASH_FUNC_a-b%%", true),
+            ("BASH_FUNC_;%%", false),
+        ] {
             assert_eq!(check_run(&[(name.into(), String::new())]).is_ok(), ok, "{name}");
         }
         assert!(check_run(&[("A".into(), "\0".into())]).is_err());

@@ -49,7 +49,7 @@ mod wire;
 
 #[cfg(not(target_os = "linux"))]
 pub use direct::{InputPipe, Shell, StreamOptions, execute_shell, execute_streams};
-pub use environment::is_private;
+pub use environment::{is_exported_function, is_private};
 #[cfg(target_os = "linux")]
 pub use input::InputPipe;
 #[cfg(not(target_os = "linux"))]

@@ -71,7 +71,7 @@ pub struct RunOptions {
     pub command: String,
     /// The working directory of this run only. Default: that of the shell.
     pub cwd: Option<PathBuf>,
-    /// Exported variables of this run only.
+    /// Exported variables of this run only. In bash, `BASH_FUNC_name%%` defines a function.
     pub env: Vec<(String, String)>,
     /// The standard input of the command. Default: empty.
     pub stdin: Option<Vec<u8>>,

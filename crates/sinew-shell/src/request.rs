@@ -7,6 +7,9 @@ use sinew_base::{Error, ErrorCode, Result};
 
 use crate::{RunOptions, ShellOptions, environment};
 
+/// Why the state of a shell is lost whose command ended it.
+pub(crate) const ENDED: &str = "the command ended the shell (exit, exec or set -e) or restricted it (set -r)";
+
 /// Validates a run.
 ///
 /// # Errors

@@ -10,7 +10,7 @@ import type { Abort, OutputChunk, ShellSetup, ShellStreams } from "./native.js";
 import { type Table, options as check, typeError } from "./options.js";
 import { handleOf } from "./sandbox-handle.js";
 import type { ShellOptions, ShellRunOptions, ShellRunResult } from "./shell.js";
-import { RUN, SHELL, checkCallback, request, resultOf, setup } from "./shell-request.js";
+import { RUN, SHELL, checkCallback, inheritedEnv, request, resultOf, setup } from "./shell-request.js";
 import { type StdinSource, feeding } from "./stdin.js";
 import { inPlace } from "./view-place.js";
 
@@ -94,7 +94,7 @@ async function execute(call: string, given: ShellExecuteOptions, args: readonly 
   const options = inPlace(given);
   const { stdin, env, buffer = false, encoding, maxBuffer, stripFinalNewline, reject, signal, timeoutMs } = options;
   const whole = typeof stdin === "string" ? Buffer.from(stdin) : stdin instanceof Uint8Array ? stdin : undefined;
-  const shell = setup({ env: options.sessionEnv ?? process.env, snapshotPath: options.snapshotPath, engine: options.engine });
+  const shell = setup({ env: options.sessionEnv ?? inheritedEnv(), snapshotPath: options.snapshotPath, engine: options.engine });
   const sandbox = handleOf(options.sandbox);
   const run = request({ ...options, env: splitEnvironment(shell, env), stdin: whole });
   const streams: ShellStreams = { separate: buffer, bytes: encoding === "buffer" };

@@ -14,6 +14,11 @@ export const SHELL: Table = { sessionEnv: "env", snapshotPath: "string", engine:
 /** The keys of a run. @internal */
 export const RUN: Table = { command: "string!", cwd: "string", env: "env", timeoutMs: "u32", signal: "signal", stdin: "bytes" };
 
+/** Returns the environment of this process without the functions that a bash exports: they would replace programs in every script. @internal */
+export function inheritedEnv(): Record<string, string | undefined> {
+  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("BASH_FUNC_")));
+}
+
 /** The native setup of a shell. @internal */
 export function setup({ env: given, cwd, snapshotPath, engine }: Omit<ShellOptions, "sessionEnv"> & { env: Record<string, string | undefined> }): ShellSetup {
   // Shells of other systems have no supervisor.

@@ -9,7 +9,7 @@ import type { ShellHandle } from "./native.js";
 import { options as check } from "./options.js";
 import { handleOf } from "./sandbox-handle.js";
 import type { Sandbox, SandboxRefusal } from "./sandbox.js";
-import { RUN, SHELL, checkCallback, request, resultOf, setup } from "./shell-request.js";
+import { RUN, SHELL, checkCallback, inheritedEnv, request, resultOf, setup } from "./shell-request.js";
 import { inPlace } from "./view-place.js";
 
 /** The interpreter of a script. `"auto"` is bash 4.4 or later on `PATH`, else `"brush"`. */
@@ -106,7 +106,7 @@ export class Shell {
    */
   constructor(options: ShellOptions = {}) {
     const { sessionEnv, ...checked } = check("Shell", SHELL, options) as ShellOptions;
-    const placed = inPlace({ ...checked, env: (sessionEnv ?? process.env) as Record<string, string | undefined> });
+    const placed = inPlace({ ...checked, env: (sessionEnv ?? inheritedEnv()) as Record<string, string | undefined> });
     const sandbox = handleOf(checked.sandbox);
     this.#isSandboxed = sandbox !== undefined;
     this.#shell = new native.ShellHandle(setup(placed), sandbox);

@@ -1,4 +1,4 @@
-builtin . @RUN@ >/dev/null 2>&1; builtin eval "$__sinew_c"; {
+builtin . @RUN@ >/dev/null 2>&1 && [[ 1 ]]; builtin eval "$__sinew_c"; {
   __sinew_s=$? __sinew_o=$-
   builtin trap -p DEBUG >|"$__sinew_g/debug"
   builtin trap - DEBUG

@@ -14,7 +14,7 @@ use super::tree::Tree;
 use crate::known_bashes::KnownBashes;
 use crate::output::{Chunk, Encoding};
 use crate::queue::{RunQueue, Ticket};
-use crate::{Engine, GRACE, Job, OnChunk, RunOptions, RunResult, ShellOptions, Supervisor, request};
+use crate::{Engine, GRACE, Job, OnChunk, RunOptions, RunResult, ShellOptions, Supervisor, environment, request};
 
 /// The time during which output of background jobs is still read.
 const LINGER: Duration = Duration::from_millis(80);
@@ -94,6 +94,7 @@ impl Shell {
         on_chunk: OnChunk<'_>,
     ) -> Result<RunResult> {
         request::check(run)?;
+        environment::check_functions(&run.env, false)?;
         request::refuse_sandbox(&self.options)?;
         if let Err(why) = cancel.check().and_then(|()| ticket.wait(cancel)) {
             return Ok(RunResult::stopped(why));
@@ -206,7 +207,7 @@ impl Session {
         *self = Session::default();
         let why = match exit.signal {
             Some(_) => "a signal killed the shell",
-            None => "the command ended the shell (exit, exec or set -e)",
+            None => crate::request::ENDED,
         };
         Ok(RunResult { exit_code: exit.code, signal: exit.signal, state_lost: Some(why), ..RunResult::default() })
     }

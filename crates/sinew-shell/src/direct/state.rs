@@ -93,7 +93,7 @@ impl State {
             line(&mut text, format_args!("builtin . {}", path(&self.file(set, "options"))?));
             // Restored inside the command, so that no generated line is traced.
             line(&mut text, format_args!("builtin set +xv"));
-            line(&mut text, format_args!("builtin return {}", self.report.next_status()));
+            line(&mut text, format_args!("builtin return {}", self.report.status().unwrap_or(0)));
         }
         std::fs::write(self.folder.path().join("run"), text).map_err(failed)?;
         let mut command = one_shot::bash(&self.bash, &self.script);
@@ -135,10 +135,10 @@ impl State {
         if !shown.is_empty() {
             let _ = write!(script, "{{ builtin set -{shown}; }} 2>/dev/null;");
         }
-        let status = self.report.next_status();
+        let status = self.report.status().unwrap_or(0);
         if !script.is_empty() && status != 0 {
             // A plain subshell runs no trap for every command, and its actions are not visible.
-            let _ = write!(script, "(exit {status}) >/dev/null 2>&1;");
+            let _ = write!(script, "(exit {status}) >/dev/null 2>&1 && [[ 1 ]];");
         }
         script.push_str(&run.command);
         // The ERR trap would run a second time for the `eval` of a command that fails. Not added if the text could
@@ -215,14 +215,6 @@ impl Report {
                 String::from_utf8_lossy(other).trim_start_matches("env ")
             )),
         })
-    }
-
-    /// A failed command before the next one would run the ERR trap, or end a shell with `set -e`, a second time.
-    fn next_status(&self) -> i32 {
-        match self.has_error_trap || self.options().contains('e') {
-            true => 0,
-            false => self.status().unwrap_or(0),
-        }
     }
 }
 

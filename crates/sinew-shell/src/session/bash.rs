@@ -18,6 +18,7 @@ use super::traps;
 use crate::one_shot::{NOT_STARTED, PIPE, ended, is_brush, killed, not_started};
 use crate::output::{Chunk, Encoding};
 use crate::output_relay::{OutputRelay, Watch};
+use crate::request::ENDED;
 use crate::supervisor::{Link, Start, Supervisor, null, write_at_start};
 use crate::wire::{SupervisorReply, SupervisorRequest};
 use crate::{GRACE, Job, OnChunk, RunOptions, RunResult, ShellOptions, environment, request};
@@ -43,7 +44,7 @@ pub(super) struct Session {
     // the session, so that writing to a dead shell never raises SIGPIPE), and its texts.
     report: NamedDescriptor,
     stop: NamedDescriptor,
-    _named: [NamedDescriptor; 4],
+    _named: [NamedDescriptor; 3],
     names: Names,
     state: ShellState,
     // True if the supervisor has reported that the shell is gone.
@@ -65,12 +66,13 @@ impl Session {
         let snapshot = request::snapshot(options)?.unwrap_or_default();
         let mut names = Names::new(options.sandbox.is_some()).map_err(failed)?;
         let mut file = || names.file(b"").map_err(failed);
-        let (setup, command, repair) = (file()?, file()?, file()?);
+        let (setup, command) = (file()?, file()?);
         let (end, stop, runs) = (file()?, file()?, file()?);
         let (reports, report) = names.pipe_from_shell(4096).map_err(failed)?;
         let (wish, wishes) = names.pipe_to_shell(4096).map_err(failed)?;
         let null = null().map_err(failed)?;
         let brush = is_brush(&args);
+        let state = ShellState::new(&options.env, !snapshot.is_empty());
         match brush {
             true => args.extend(["session".into(), setup.name().into(), report.name().into(), snapshot.into()]),
             false => {
@@ -79,14 +81,11 @@ impl Session {
                     ("@COMMAND@", &command),
                     ("@REPORT@", &report),
                     ("@WISH@", &wish),
-                    ("@REPAIR@", &repair),
                     ("@END@", &end),
                     ("@RUNS@", &runs),
                 ];
-                let texts = FixedTexts::new(&names, &snapshot);
-                for (file, text) in
-                    [(&repair, &texts.repair), (&end, &texts.end), (&stop, &texts.stop), (&runs, &texts.runs)]
-                {
+                let texts = FixedTexts::new(&names, &state.prefix, &snapshot, state.may_have_traps);
+                for (file, text) in [(&end, &texts.end), (&stop, &texts.stop), (&runs, &texts.runs)] {
                     write_at_start(&file.fd, text.as_bytes()).map_err(failed)?;
                 }
                 args.extend(["-c".into(), texts.boot.into()]);
@@ -113,9 +112,9 @@ impl Session {
             reports,
             report,
             stop,
-            _named: [wish, repair, end, runs],
+            _named: [wish, end, runs],
             names,
-            state: ShellState { is_new: true, ..ShellState::default() },
+            state,
             gone: false,
             brush,
             entry,
@@ -211,7 +210,7 @@ impl Session {
             End::Reported => (report.result(run), None),
             End::Stopped(why, lost) => (Ok(RunResult::stopped(why)), lost),
             End::Gone(result) if result.signal.is_some() => (Ok(result), Some("a signal killed the shell")),
-            End::Gone(result) => (Ok(result), Some("the command ended the shell (exit, exec or set -e)")),
+            End::Gone(result) => (Ok(result), Some(ENDED)),
         };
         let refused = self.refused()?;
         if lost.is_some() {
@@ -283,7 +282,7 @@ impl Session {
             return write_at_start(&self.setup.fd, &brush_request(run, &output, &input));
         }
         let state = &mut self.state;
-        let traps = traps::before_run(&run.command, &state.handlers, state.lists_traps);
+        let traps = traps::before_run(&run.command, &state.handlers, state.lists_traps, state.may_have_traps);
         state.may_disable |= traps::words(&run.command).any(|(word, _)| word == "enable");
         let (report, stop) = (self.report.name(), self.stop.name());
         let text = script::setup(run, state, &traps, [&report, &stop], [&input, &output]);

@@ -17,7 +17,7 @@ use crate::one_shot::{bash as bash_of, interpreter};
 use crate::output_relay::Watch;
 use crate::queue::{RunQueue, Ticket};
 use crate::supervisor::Supervisor;
-use crate::{Engine, GRACE, Job, OnChunk, RunOptions, RunResult, ShellOptions, request};
+use crate::{Engine, GRACE, Job, OnChunk, RunOptions, RunResult, ShellOptions, environment, request};
 use bash::Session;
 
 /// A shell whose variables, functions, options, directory and background jobs persist from run to run.
@@ -93,6 +93,9 @@ impl Shell {
         on_chunk: OnChunk<'_>,
     ) -> Result<RunResult> {
         request::check(run)?;
+        if run.env.iter().any(|(name, _)| environment::function_name(name).is_some()) {
+            environment::check_functions(&run.env, self.engine() == Engine::Bash)?;
+        }
         if let Err(why) = cancel.check().and_then(|()| ticket.wait(cancel)) {
             return Ok(RunResult::stopped(why));
         }

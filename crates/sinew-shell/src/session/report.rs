@@ -1,12 +1,14 @@
 //! The report of the shell at the end of a command, and the state that the host keeps of it for the next one.
 
+use std::hash::{BuildHasher, RandomState};
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 
 use sinew_base::{Error, ErrorCode, Result};
 
 use super::traps;
-use crate::{RunOptions, RunResult};
+use crate::environment::{function_name, value};
+use crate::{Environment, RunOptions, RunResult};
 
 /// The state of the shell that the next command has to find, as far as the shell does not keep it itself.
 #[derive(Debug, Default)]
@@ -32,9 +34,35 @@ pub(super) struct ShellState {
     pub(super) may_disable: bool,
     /// True before the first command.
     pub(super) is_new: bool,
+    /// True before the first command if a script that ran before it may have set traps.
+    pub(super) may_have_traps: bool,
+    /// The beginning of the names of the session, which no script can guess.
+    pub(super) prefix: String,
 }
 
 impl ShellState {
+    /// Returns the state of a shell that has not run a command. `snapshot` is true if it runs a snapshot.
+    pub(super) fn new(env: &Environment, snapshot: bool) -> ShellState {
+        let set = value(env, "SHELLOPTS").map(|set| set.to_string_lossy().into_owned()).unwrap_or_default();
+        let letters = [("xtrace", 'x'), ("verbose", 'v')].into_iter();
+        let random = RandomState::new().hash_one(0u8);
+        ShellState {
+            options: letters
+                .filter(|(name, _)| set.split(':').any(|set| set == *name))
+                .map(|(_, letter)| letter)
+                .collect(),
+            is_new: true,
+            may_have_traps: snapshot || value(env, "BASH_ENV").is_some(),
+            prefix: format!("__sinew_{random:016x}_"),
+            ..ShellState::default()
+        }
+    }
+
+    /// Returns true if a failed command before the next one would run an ERR trap, or end the shell.
+    pub(super) fn fails_again(&self) -> bool {
+        self.has('e') || self.handlers.error.is_some()
+    }
+
     pub(super) fn has(&self, option: char) -> bool {
         self.options.contains(option)
     }
@@ -43,16 +71,14 @@ impl ShellState {
     pub(super) fn update(&mut self, report: &Report, run: &RunOptions, was_stopped: bool) {
         let (disabled, handlers) = report.listing();
         self.options = report.options();
-        // A failed command before the next one would run the ERR trap, or end a shell with `set -e`, a second time.
-        let fails_again = self.has('e') || handlers.error.is_some();
-        self.status = if fails_again { 0 } else { report.status().unwrap_or(0) };
+        self.status = report.status().unwrap_or(0);
         self.last_argument = report.field(LAST_ARGUMENT).to_vec();
         let codes = report.field(PIPE_STATUS).split(|byte| !byte.is_ascii_digit());
         self.pipe_status = codes.filter_map(|code| std::str::from_utf8(code).ok()?.parse().ok()).collect();
-        self.builtin = report.field(BUILTIN).to_vec();
+        self.builtin = report.field(BUILTIN).trim_ascii().to_vec();
         self.disabled = disabled;
         self.undo = report.undo(run);
-        self.is_new = false;
+        (self.is_new, self.may_have_traps) = (false, false);
         if !was_stopped {
             self.handlers = handlers;
         }
@@ -117,7 +143,7 @@ impl Report {
         Err(match (self.field(STATUS), &run.cwd) {
             (b"cd", Some(cwd)) => Error::new(ErrorCode::NotFound, format!("Failed to set cwd: {}", cwd.display())),
             (other, _) => Error::invalid(format!(
-                "shell: the shell refuses the variable {:?} of env: it is read-only there",
+                "shell: the shell refuses the variable {:?} of env: it is read-only there, or no valid function",
                 String::from_utf8_lossy(other).trim_start_matches("env ")
             )),
         })
@@ -160,7 +186,7 @@ impl Report {
         let mut fields = self.bytes.split(|byte| *byte == 0);
         let mut script = fields.next().unwrap_or_default().to_vec();
         let entries = declarations(fields.next().unwrap_or_default());
-        for (name, _) in &run.env {
+        for (name, _) in run.env.iter().filter(|(name, _)| function_name(name).is_none()) {
             let declared = entries.iter().find_map(|entry| declared(entry, name.as_bytes()));
             let before = match declared {
                 // Nothing could replace it.

@@ -54,8 +54,9 @@ pub(super) struct TrapLines {
     pub(super) may_have_error_trap: bool,
 }
 
-/// Returns the lines that a command needs. `lists` is true if a function of the script may list all traps.
-pub(super) fn before_run(command: &str, set: &Handlers, lists: bool) -> TrapLines {
+/// Returns the lines that a command needs. `lists` is true if a function of the script may list all traps,
+/// `unknown` if there may be traps that are not in `set`.
+pub(super) fn before_run(command: &str, set: &Handlers, lists: bool, unknown: bool) -> TrapLines {
     let names = |name: &str| words(command).any(|(word, _)| word.eq_ignore_ascii_case(name));
     let (debug, listed_debug) = match &set.debug {
         None => (None, None),
@@ -71,8 +72,8 @@ pub(super) fn before_run(command: &str, set: &Handlers, lists: bool) -> TrapLine
         lists: lists || lists_traps(command),
         debug,
         listed_debug,
-        may_have_debug_trap: set.debug.is_some() || names("DEBUG"),
-        may_have_error_trap: set.error.is_some() || names("ERR"),
+        may_have_debug_trap: unknown || set.debug.is_some() || names("DEBUG"),
+        may_have_error_trap: unknown || set.error.is_some() || names("ERR"),
     }
 }
 

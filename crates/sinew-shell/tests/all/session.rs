@@ -7,7 +7,7 @@ use supervised::check_against_bash;
 
 use crate::support::{self, command, options, run_until, shell, supervisor};
 use sinew_base::{CancelToken, ErrorCode};
-use sinew_shell::{Engine, Shell, ShellOptions};
+use sinew_shell::{Engine, RunOptions, Shell, ShellOptions};
 
 mod supervised {
     use sinew_shell::{Shell, execute_shell};
@@ -173,6 +173,8 @@ fn a_session_survives_whatever_a_script_does_to_names() {
     let names = "n i was x s IFS OLDPWD TMOUT PWD LINENO REPLY MAPFILE BASH_EXECUTION_STRING OPTIND PATH HOME";
     for script in [
         format!("readonly {names}"),
+        "readonly __sinew_w=1 __sinew_e=1 __sinew_s __sinew_o __sinew_q __sinew_d __sinew_p __sinew_x".into(),
+        "__sinew_x=/zero __sinew_f='echo evil' __sinew_b=1 __sinew_stopped=1".into(),
         "declare -i n i was x s REPLY BASH_EXECUTION_STRING".into(),
         "readonly IFS=abc/0".into(),
         "IFS=abc/0_s; readonly IFS".into(),
@@ -189,6 +191,8 @@ fn a_session_survives_whatever_a_script_does_to_names() {
         "builtin() { command builtin \"$@\"; }; cd() { builtin cd \"$@\" && echo moved; }".into(),
         "enable -n printf read cd pwd export shopt declare".into(),
         "enable -n builtin; enable builtin".into(),
+        "enable -n enable".into(),
+        format!("for f in {ALL}; do \\builtin eval \"$f() {{ builtin $f \\\"\\$@\\\"; }}\"; done"),
         "unset -f $(compgen -A function)".into(),
         "unset -v $(compgen -v | grep -v '^[A-Z_]*$')".into(),
         "set -fCu +B; shopt -s nocasematch nullglob failglob".into(),
@@ -200,6 +204,127 @@ fn a_session_survives_whatever_a_script_does_to_names() {
         let functions = "declare -F; builtin enable -n; alias; shopt -q expand_aliases; echo $?";
         check_against_bash(&[&script, "echo one", functions, "cd /usr; pwd", "builtin cd /; x=5; echo $x", "echo $x"]);
     }
+}
+
+#[test]
+fn functions_in_the_variables_of_a_run_are_removed_after_it() {
+    let shell = shell(Engine::Bash);
+    let with = |name: &str, text: &str, script: &str| {
+        let env = vec![("V".to_string(), "1".to_string()), (format!("BASH_FUNC_{name}%%"), text.to_string())];
+        let run = RunOptions { env, ..command(script) };
+        let mut output = String::new();
+        shell
+            .run(&run, &CancelToken::never(), &mut |chunk| {
+                output.push_str(&chunk);
+                ControlFlow::Continue(())
+            })
+            .map(|_| output)
+    };
+    assert_eq!(with("f", "() { echo \"in $V\"; }", "f; bash -c f").unwrap(), "in 1\nin 1\n");
+    assert_eq!(shell.output("type -t f; echo \"<${V-}>\"").unwrap().1, "<>\n");
+    shell.output("f() { echo mine; }; export -f f; g() { echo own; }").unwrap();
+    assert_eq!(with("f", "() { echo other; }", "f").unwrap(), "other\n");
+    assert_eq!(with("g", "() { echo other; }", "f; g").unwrap(), "mine\nother\n");
+    assert_eq!(shell.output("f; g; bash -c 'f; type -t g'").unwrap().1, "mine\nown\nmine\n");
+    assert_eq!(with("h", "() { echo", "h").unwrap_err().code(), ErrorCode::InvalidArgument);
+    assert_eq!(with("builtin", "() { :; }", "").unwrap_err().code(), ErrorCode::InvalidArgument);
+    assert_eq!(shell.output("echo up").unwrap().1, "up\n");
+}
+
+#[test]
+fn both_interpreters_import_functions_of_the_environment() {
+    for engine in [Engine::Bash, Engine::Brush] {
+        let mut options = options(engine);
+        options.env.push(("BASH_FUNC_x%%".into(), "() { echo fx; }".into()));
+        let shell = Shell::new(supervisor(), options);
+        assert_eq!(shell.output("x").unwrap().1, "fx\n");
+        let env = vec![("BASH_FUNC_y%%".to_string(), "() { echo fy; }".to_string())];
+        let (_, output) = support::once(engine, &RunOptions { env, ..command("y") }, &CancelToken::never());
+        assert_eq!(output, "fy\n");
+    }
+}
+
+/// The builtins that the lines of a session use.
+const ALL: &str = "command eval printf read unset trap shopt set declare exit cd pwd test return export enable exec";
+
+#[test]
+fn a_session_survives_if_all_its_builtins_are_replaced_or_disabled() {
+    for script in [
+        format!(
+            "for f in builtin {ALL}; do \\builtin eval \"$f() {{ :; }}\" 2>/dev/null || eval \"$f() {{ :; }}\"; done"
+        ),
+        format!("for f in {ALL} builtin; do eval \"$f() {{ :; }}\"; done"),
+        "builtin() { :; }; command() { :; }; exec() { :; }".into(),
+        "enable -n builtin command eval read printf unset trap shopt set declare exit".into(),
+        "enable -n builtin command".into(),
+        "enable -n builtin".into(),
+        "enable -n builtin enable=".into(),
+    ] {
+        let shell = shell(Engine::Bash);
+        for command in [&*script, "x=1", "echo \"hi $x\"", "echo two"] {
+            let (result, output) = shell.output(command).unwrap();
+            let expect = match command {
+                "echo two" => "two\n",
+                "x=1" => "",
+                _ if command == script => &output.clone(),
+                _ => "hi 1\n",
+            };
+            assert_eq!((&*output, result.state_lost), (expect, None), "{script}: {command}");
+        }
+    }
+    let shell = shell(Engine::Bash);
+    for (command, expect) in [
+        ("enable -n builtin echo", ""),
+        ("enable -n | sort", "enable -n builtin\nenable -n echo\n"),
+        ("builtin echo", "bash: line 1: builtin: command not found\n"),
+        ("enable builtin; builtin printf 'x\n'", "x\n"),
+    ] {
+        assert_eq!(shell.output(command).unwrap().1, expect, "{command}");
+    }
+}
+
+/// The start file, the snapshot and the environment of a shell may set whatever a script may set.
+#[test]
+fn the_first_command_finds_what_start_files_have_set() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("start");
+    let check = |start: &str, steps: &[(&str, &str)]| {
+        std::fs::write(&file, format!("{start}\n")).unwrap();
+        let mut by_env = options(Engine::Bash);
+        by_env.env.push(("BASH_ENV".into(), file.clone().into()));
+        let by_snapshot = ShellOptions { snapshot: Some(file.clone()), ..options(Engine::Bash) };
+        for options in [by_env, by_snapshot] {
+            let shell = Shell::new(supervisor(), options);
+            for (command, expect) in steps {
+                let (result, output) = shell.output(command).unwrap();
+                assert_eq!((&*output, result.state_lost), (*expect, None), "{start}: {command}");
+            }
+        }
+    };
+    let hi = [("echo hi", "hi\n"), ("echo two", "two\n")];
+    check("builtin() { :; }", &[hi[0], hi[1], ("builtin echo; type -t builtin", "function\n")]);
+    check("builtin() { :; }; command() { :; }; unset() { :; }; set() { :; }; eval() { :; }", &hi);
+    check("enable -n builtin", &hi);
+    check(
+        "set -x",
+        &[("echo hi", "+++ echo hi\nhi\n"), ("echo two", "+++ echo two\ntwo\n"), ("set +x", "+++ set +x\n")],
+    );
+    check("set -uE; shopt -s expand_aliases; alias echo='printf A'", &[("echo hi", "A"), ("echo ${-//[^uE]/}", "A")]);
+    check("set -T; trap 'echo D' DEBUG", &[("echo hi", "D\nhi\n"), ("echo two", "D\ntwo\n")]);
+    check("trap 'echo E' ERR", &[("false", "E\n"), ("echo $?", "1\n")]);
+    let mut traced = options(Engine::Bash);
+    traced.env.push(("SHELLOPTS".into(), "braceexpand:hashall:interactive-comments:xtrace".into()));
+    let shell = Shell::new(supervisor(), traced);
+    for (command, expect) in [("echo hi", "+++ echo hi\nhi\n"), ("echo two", "+++ echo two\ntwo\n")] {
+        assert_eq!(shell.output(command).unwrap().1, expect);
+    }
+    let mut strict = options(Engine::Bash);
+    strict.env.push(("SHELLOPTS".into(), "braceexpand:nounset:errexit".into()));
+    let shell = Shell::new(supervisor(), strict);
+    assert_eq!(shell.output("echo hi").unwrap().1, "hi\n");
+    let (result, output) = shell.output("false; echo not").unwrap();
+    assert_eq!((&*output, result.exit_code, result.state_lost.is_some()), ("", Some(1), true));
+    assert_eq!(shell.output("echo two").unwrap().1, "two\n");
 }
 
 #[test]
@@ -225,14 +350,16 @@ fn the_last_argument_and_the_states_of_a_pipeline_persist() {
     ]);
     check_against_bash(&["false | true | (exit 3)", "echo ${PIPESTATUS[@]} $?", "echo ${PIPESTATUS[*]}"]);
     check_against_bash(&["x=$(exit 4)", "echo $? ${PIPESTATUS[*]}", "for i in 1 2; do (exit 5); done", "echo $?"]);
+    check_against_bash(&["trap 'echo E' ERR", "false | (exit 4)", "echo $? ${PIPESTATUS[*]}"]);
     check_against_bash(&["IFS=, ; true | false", "echo \"${PIPESTATUS[*]}\""]);
 }
 
 #[test]
 fn a_shell_whose_builtins_are_all_replaced_ends_and_says_so() {
-    for script in ["builtin() { :; }; command() { :; }; exec() { :; }", "set -r", "enable -n builtin command"] {
+    for script in ["builtin() { :; }; readonly -f builtin", "enable -n enable builtin", "set -r"] {
         let shell = shell(Engine::Bash);
-        let (result, _) = shell.output(script).unwrap();
+        let (result, output) = shell.output(script).unwrap();
+        assert_eq!(output, "", "{script}");
         let (next, text) = shell.output("echo next").unwrap();
         assert!(result.state_lost.or(next.state_lost).is_some(), "{script}");
         assert_eq!(text, "next\n", "{script}");

@@ -1,6 +1,8 @@
 //! The environment of commands, and the list of read-only commands.
 
-use sinew::shell::Environment;
+use std::ffi::OsStr;
+
+use sinew::shell::{Environment, is_exported_function};
 
 use crate::child::Filter;
 use crate::options::HostOptions;
@@ -45,7 +47,8 @@ pub(crate) fn of_commands(options: &HostOptions) -> Environment {
     let settings = &options.settings;
     let filter = Filter { pass: &settings.pass_through, keys: &settings.provider_keys };
     let mut env: Environment = filter.apply(&options.environment);
-    env.retain(|(name, _)| UNATTENDED.iter().all(|(known, _)| name != known));
+    let is_given = |name: &OsStr| UNATTENDED.iter().any(|(known, _)| name == *known);
+    env.retain(|(name, _)| !is_given(name) && !is_exported_function(name));
     env.extend(UNATTENDED.iter().map(|(name, value)| ((*name).into(), (*value).into())));
     if settings.ci {
         env.push(("CI".into(), "true".into()));

@@ -96,7 +96,7 @@ fn every_way_to_end_has_its_message() {
     // A lost shell loses its working directory.
     stage.put("sub/x", "");
     let lost = "Command exited with code 3\n[The next command runs in a new shell, without the variables and the directory of this one: \
-                the command ended the shell (exit, exec or set -e)]";
+                the command ended the shell (exit, exec or set -e) or restricted it (set -r)]";
     stage.fails("bash", json!({"command": "cd sub; exit 3"}), lost);
     stage.ok("bash", json!({"command": "pwd"}), &stage.cwd().display().to_string());
     stage.fails("bash", json!({"command": "x", "env": {"1A": "x"}}), "Invalid environment variable name: 1A");

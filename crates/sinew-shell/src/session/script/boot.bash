@@ -5,11 +5,21 @@
 #
 # No loop and no function surrounds a command, so that `return`, `break` and the like have the same meaning as in a
 # script. Assignments in a redirection are used where a trap or a trace would see a command.
+#
+# The environment, its `BASH_ENV` and the snapshot may set the same as a command. The first command gets options, traps
+# and a function `builtin` back.
+__sinew_a=$- __sinew_n=$BASHOPTS
+\b\uiltin shopt -u expand_aliases
+\b\uiltin set +exvTEu
+@READY@
 {
   builtin trap '' RTMAX-2
   @SNAPSHOT@
-  # The first command turns them on again.
-  builtin shopt -q expand_aliases && __sinew_a=A
-  builtin shopt -u expand_aliases
 }
+__sinew_a+=$- __sinew_n+=$BASHOPTS
+\b\uiltin shopt -u expand_aliases
+\b\uiltin set +exvTEu
+@READY@
+@TRAPS@
+builtin unset -v __sinew_b
 @NEXT@

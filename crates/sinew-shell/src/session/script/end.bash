@@ -1,5 +1,7 @@
 # Reports the end of a command and forgets it, then waits for the next one and prepares it. Without `__sinew_e`, which the
 # preparation sets, the next line ends the shell instead of running a command twice.
+# A restricted shell cannot redirect its output, so no further command could run.
+[[ $- != *r* ]] || builtin exit "${__sinew_t:-$__sinew_s}"
 [[ ${__sinew_stopped-} ]] && builtin shopt -u extdebug
 @EXEC@
 [[ ${LINENO@a} == *r* ]] && __sinew_o+=L

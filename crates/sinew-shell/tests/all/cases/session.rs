@@ -57,6 +57,10 @@ fn the_exit_code_of_a_run_is_the_status_at_the_start_of_the_next() {
         ("echo $?", "42\n", 0),
         ("trap 'echo ERR' ERR", "", 0),
         ("false; (exit 3) || true", "ERR\n", 0),
+        ("(exit 3)", "ERR\n", 3),
+        ("echo $?", "3\n", 0),
+        ("false | (exit 4)", "ERR\nERR\n", 4),
+        ("echo $?", "4\n", 0),
         ("echo quiet", "quiet\n", 0),
     ]);
 }
@@ -307,12 +311,12 @@ fn reads_the_snapshot_before_the_first_command() {
 fn shell_private_variables_of_the_host_are_not_inherited() {
     let mut env = env();
     for (name, value) in
-        [("PS1", "x"), ("OLDPWD", "/o"), ("SHLVL", "7"), ("BASH_FUNC_ls%%", "() { echo no; }"), ("KEEP", "yes")]
+        [("PS1", "x"), ("OLDPWD", "/o"), ("SHLVL", "7"), ("BASH_FUNC_f%%", "() { echo in; }"), ("KEEP", "yes")]
     {
         env.push((name.into(), value.into()));
     }
     let shell = Shell::new(supervisor(), ShellOptions { env, ..options(Engine::Bash) });
-    assert_eq!(shell.output("echo \"${PS1-} ${OLDPWD-} $SHLVL $(type -t ls) $KEEP\"").unwrap().1, "  1 file yes\n");
+    assert_eq!(shell.output("echo \"${PS1-} ${OLDPWD-} $SHLVL $(f) $KEEP\"").unwrap().1, "  1 in yes\n");
 }
 
 #[test]
