@@ -34,7 +34,7 @@ impl Picture {
     ///
     /// # Errors
     /// Returns [`sinew_base::ErrorCode`] `InvalidArgument` if the image is not within the canvas, `LimitExceeded` if
-    /// the canvas exceeds [`crate::MAX_SIDE`] or [`crate::MAX_BYTES`], and an error if the call is cancelled.
+    /// the canvas exceeds [`crate::MAX_BYTES`], and an error if the call is cancelled.
     pub fn extend(
         &self,
         (left, top): (u32, u32),

@@ -60,3 +60,8 @@ impl<'a> Directory<'a> {
         at + usize::from(!self.is_little)
     }
 }
+
+/// Returns the big-endian number of four bytes at a position.
+pub(crate) fn big_endian(bytes: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_be_bytes(*bytes.get(at..)?.first_chunk()?))
+}

@@ -3,6 +3,7 @@
 use sinew_base::{CancelToken, Error, ErrorCode, Result};
 
 use crate::decode::decode_at_least;
+use crate::encode::max_side;
 use crate::{ImageFormat, Orientation, Picture, SamplingFilter, SourceFormat, decode, probe};
 
 /// The limits of an image. The defaults work with every provider.
@@ -105,6 +106,9 @@ fn first_that_fits(
     cancel: &CancelToken,
 ) -> Result<Option<(Vec<u8>, ImageFormat)>> {
     for &(format, quality) in steps {
+        if picture.width().max(picture.height()) > max_side(format) {
+            continue;
+        }
         let data = picture.encode(format, quality, cancel)?;
         if base64_len(data.len()) <= max_bytes {
             return Ok(Some((data, format)));

@@ -89,6 +89,16 @@ impl ImageFormat {
         })
     }
 
+    /// Returns the displayed name, such as `WebP`.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            ImageFormat::Png => "PNG",
+            ImageFormat::Jpeg => "JPEG",
+            ImageFormat::Webp => "WebP",
+            ImageFormat::Gif => "GIF",
+        }
+    }
+
     /// Returns the MIME type, such as `image/png`.
     #[must_use]
     pub fn mime_type(self) -> &'static str {

@@ -27,10 +27,11 @@
 //! # }
 //! ```
 //!
-//! Limits: [`MAX_SIDE`] pixels per side, [`MAX_BYTES`] of memory for one image. A corrupt file is an error and never a
-//! partial image, because a model would interpret the missing part as grey.
+//! Limit: [`MAX_BYTES`] of memory for one decoded image. [`fit_image`] decodes larger JPEG and PNG files at a reduced
+//! size. A corrupt file is an error and never a partial image, because a model would interpret the missing part as grey.
 
 mod canvas;
+mod cmyk;
 mod color;
 mod decode;
 mod directory;
@@ -47,6 +48,6 @@ pub use decode::{Probe, decode, probe};
 pub use fit::{FitOptions, FitResult, fit_image};
 pub use format::{ImageFormat, SourceFormat};
 pub use image::metadata::Orientation;
-pub use limits::{MAX_BYTES, MAX_SIDE};
+pub use limits::MAX_BYTES;
 pub use picture::{Channels, Picture};
 pub use resize::SamplingFilter;

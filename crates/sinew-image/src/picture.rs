@@ -53,8 +53,7 @@ impl Picture {
     ///
     /// # Errors
     /// Returns [`sinew_base::ErrorCode`] `InvalidData` if a side is 0 or if `samples` does not have the length `width ×
-    /// height × channels`, and `LimitExceeded` if a side exceeds [`crate::MAX_SIDE`] or the image exceeds
-    /// [`crate::MAX_BYTES`].
+    /// height × channels`, and `LimitExceeded` if the image exceeds [`crate::MAX_BYTES`].
     pub fn new(width: u32, height: u32, channels: Channels, samples: Vec<u8>) -> sinew_base::Result<Picture> {
         let size = crate::limits::check(width, height, channels.count())?;
         if samples.len() != size {

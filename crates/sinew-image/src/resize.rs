@@ -55,8 +55,8 @@ impl Picture {
     /// opacity, so that no dark edges appear around transparent parts. Checks `cancel` before the work.
     ///
     /// # Errors
-    /// Returns [`ErrorCode::InvalidArgument`] if a side is 0, [`ErrorCode::LimitExceeded`] if a side exceeds
-    /// [`crate::MAX_SIDE`] or the result exceeds [`crate::MAX_BYTES`], and an error if the call is cancelled.
+    /// Returns [`ErrorCode::InvalidArgument`] if a side is 0, [`ErrorCode::LimitExceeded`] if the result
+    /// exceeds [`crate::MAX_BYTES`], and an error if the call is cancelled.
     pub fn resize(&self, width: u32, height: u32, filter: SamplingFilter, cancel: &CancelToken) -> Result<Picture> {
         cancel.check()?;
         if width == 0 || height == 0 {

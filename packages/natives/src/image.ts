@@ -125,8 +125,8 @@ export class PhotonImage {
    *
    * @param bytes The file; it is copied before the call returns.
    * @param options Time limit and signal.
-   * @throws `TypeError` if `bytes` is not binary data; an `Error` for a file that is broken, cut off, of another format, or over the limits of
-   * 16,384 pixels per side and 512 MiB in memory, which are checked before memory is allocated.
+   * @throws `TypeError` if `bytes` is not binary data; an `Error` for a file that is broken, cut off, of another format, or over the limit of
+   * 512 MiB in memory, which is checked before memory is allocated.
    */
   static async parse(bytes: Uint8Array, options: CallOptions | null = {}): Promise<PhotonImage> {
     const file = checkBytes("PhotonImage.parse: bytes", bytes);
@@ -147,7 +147,7 @@ export class PhotonImage {
   /**
    * Returns the image at another size. The aspect ratio is not kept.
    *
-   * @param width Width in pixels, a whole number from 1 to 16,384.
+   * @param width Width in pixels, a whole number from 1.
    * @param height Height in pixels, the same.
    * @param filter Default: `SamplingFilter.Lanczos3`.
    * @param options Time limit and signal.

@@ -1,12 +1,17 @@
 //! JPEG files that the decoder of `image` does not decode, or decodes to wrong colours without an error: unusual sampling
 //! factors, and components in separate scans. `jpeg-decoder` decodes them, but needs twice the time for the usual ones.
 
+use std::borrow::Cow;
+
 use jpeg_decoder::PixelFormat;
 use sinew_base::Result;
+use zune_jpeg::zune_core::bytestream::ZCursor;
+use zune_jpeg::zune_core::colorspace::ColorSpace;
+use zune_jpeg::zune_core::options::DecoderOptions;
 
 use super::error::{broken, unsupported};
 use crate::picture::keep_upper_bytes;
-use crate::{Channels, MAX_BYTES, Orientation, Picture, limits, orient};
+use crate::{Channels, MAX_BYTES, Orientation, Picture, cmyk, limits, orient};
 
 /// The second byte of the marker at the start of a scan.
 pub(super) const SCAN: u8 = 0xda;
@@ -54,16 +59,20 @@ pub(super) struct Header<'a> {
     in_scan: usize,
     /// The first EXIF block; later ones belong to other programs' copies of the metadata.
     exif: Option<&'a [u8]>,
+    /// True if a segment of Adobe exists, whose programs store inks inverted.
+    is_adobe: bool,
 }
 
 impl<'a> Header<'a> {
     /// Reads the segments up to the first scan. `None` if they are invalid.
     pub(super) fn read(bytes: &'a [u8]) -> Option<Header<'a>> {
-        let mut header = Header { coding: 0, size: (0, 0), factors: Vec::new(), in_scan: 0, exif: None };
+        let mut header =
+            Header { coding: 0, size: (0, 0), factors: Vec::new(), in_scan: 0, exif: None, is_adobe: false };
         for (marker, content) in segments(bytes) {
             match marker {
                 0xc0..=0xc3 | 0xc5..=0xc7 | 0xc9..=0xcb | 0xcd..=0xcf => header.frame(marker, content)?,
                 0xe1 if header.exif.is_none() && content.starts_with(b"Exif\0\0") => header.exif = Some(content),
+                0xee if content.starts_with(b"Adobe") => header.is_adobe = true,
                 SCAN => {
                     header.in_scan = usize::from(*content.first()?);
                     return Some(header);
@@ -80,6 +89,10 @@ impl<'a> Header<'a> {
         self.size = (u16::from_be_bytes([w1, w0]), u16::from_be_bytes([h1, h0]));
         let components = components.as_chunks::<3>().0.get(..count.into())?;
         self.factors = components.iter().map(|component| (component[1] >> 4, component[1] & 15)).collect();
+        if let [factors] = &mut *self.factors {
+            // `with_plain_factors` changes the file accordingly.
+            *factors = (1, 1);
+        }
         Some(())
     }
 
@@ -93,7 +106,17 @@ impl<'a> Header<'a> {
         self.exif.map_or(Orientation::NoTransforms, orient::of_exif)
     }
 
-    /// Returns true if the decoder of `image` decodes the file correctly.
+    /// Returns true if a decoder needs the coefficients of the whole image.
+    pub(super) fn is_progressive(&self) -> bool {
+        self.coding == 0xc2
+    }
+
+    /// Returns true if the image consists of inks.
+    pub(super) fn is_cmyk(&self) -> bool {
+        self.factors.len() == 4 && self.is_usual()
+    }
+
+    /// Returns true if the decoder of `image` decodes the file correctly, except for the colours of inks.
     pub(super) fn is_usual(&self) -> bool {
         let has_usual_factors = match *self.factors {
             [_] => true,
@@ -132,11 +155,56 @@ impl<'a> Header<'a> {
     }
 }
 
+/// Returns the file with a sampling factor of 1 if it has one component, because the factor then has no meaning: it is
+/// relative to other components. Decoders refuse some factors, or pad rows by them.
+pub(super) fn with_plain_factors(bytes: &[u8]) -> Cow<'_, [u8]> {
+    let frame = segments(bytes).find(|(marker, _)| matches!(*marker, 0xc0..=0xc3 | 0xc9..=0xcb | SCAN));
+    match frame {
+        Some((marker, &[_, _, _, _, _, 1, _, ref factors, ..])) if marker != SCAN && *factors != 0x11 => {
+            let at = std::ptr::from_ref(factors).addr() - bytes.as_ptr().addr();
+            let mut bytes = bytes.to_vec();
+            bytes[at] = 0x11;
+            bytes.into()
+        }
+        _ => bytes.into(),
+    }
+}
+
+/// Decodes an image of inks as sRGB.
+pub(super) fn decode_cmyk(bytes: &[u8], header: &Header<'_>) -> Result<Picture> {
+    let (width, height) = header.size();
+    limits::check(width, height, 4)?;
+    let options = DecoderOptions::default().set_strict_mode(false).set_max_width(usize::MAX).set_max_height(usize::MAX);
+    let mut decoder = zune_jpeg::JpegDecoder::new_with_options(ZCursor::new(bytes), options);
+    decoder.decode_headers().map_err(|cause| broken("JPEG", cause))?;
+    let stored = decoder.input_colorspace().unwrap_or(ColorSpace::CMYK);
+    decoder.set_options(options.jpeg_set_out_colorspace(stored));
+    let mut samples = decoder.decode().map_err(|cause| broken("JPEG", cause))?;
+    for pixel in samples.as_chunks_mut::<4>().0 {
+        if stored == ColorSpace::YCCK {
+            let [r, g, b] = rgb_of_ycc([pixel[0], pixel[1], pixel[2]]);
+            *pixel = [255 - r, 255 - g, 255 - b, pixel[3]];
+        }
+        if header.is_adobe {
+            *pixel = pixel.map(|sample| 255 - sample);
+        }
+    }
+    let rgb = cmyk::to_rgb(&samples, decoder.icc_profile().as_deref());
+    Picture::new(width, height, Channels::Rgb, rgb)
+}
+
+/// Converts brightness and two colour differences to red, green and blue, as JFIF defines them.
+pub(super) fn rgb_of_ycc([y, cb, cr]: [u8; 3]) -> [u8; 3] {
+    let (y, cb, cr) = (f32::from(y), f32::from(cb) - 128.0, f32::from(cr) - 128.0);
+    [y + 1.402 * cr, y - 0.344_136 * cb - 0.714_136 * cr, y + 1.772 * cb].map(|value| value.round() as u8)
+}
+
 /// Decodes an unusual file as it is stored.
 pub(super) fn decode(bytes: &[u8], header: &Header<'_>) -> Result<Picture> {
     let (width, height) = header.size();
     limits::check(width, height, 3)?;
     header.check()?;
+    let bytes = &*with_plain_factors(bytes);
     let mut decoder = jpeg_decoder::Decoder::new(bytes);
     decoder.set_max_decoding_buffer_size(MAX_BYTES);
     let mut samples = decoder.decode().map_err(|cause| match cause {

@@ -7,6 +7,7 @@
 //! | `source` | decoders that read from memory cannot be cancelled |
 //! | `complete` | truncated files are decoded to partial images |
 //! | `jpeg`, `scaled_jpeg` | unusual sampling and scans; JPEG at a half, a quarter or an eighth of its size |
+//! | `reduced_png` | PNG that exceeds the memory limit, by averaging its rows |
 //! | `png`, `webp`, `gif`, `bmp` | EXIF after the pixels; a blended first frame; screens and backgrounds; headers and run-length encoding |
 //! | `tiff` | palettes, YCbCr, 2 and 4 bits, floats and wide integers in grey, which `image` does not support |
 
@@ -16,6 +17,7 @@ mod error;
 mod gif;
 mod jpeg;
 mod png;
+mod reduced_png;
 mod scaled_jpeg;
 mod source;
 mod tiff;
@@ -33,14 +35,15 @@ use crate::{Channels, MAX_BYTES, Orientation, Picture, SourceFormat, limits, ori
 
 /// Decodes the image in `bytes`: PNG, JPEG, GIF, WebP, BMP or TIFF, recognised by its first bytes. EXIF orientation is
 /// applied, and an ICC profile is kept; only the first frame or page is read. 16-bit samples keep their upper byte, and
-/// gamma values are ignored. Grey images stay grey, and opaque ones have no alpha channel.
+/// gamma values are ignored. Grey images stay grey, and opaque ones have no alpha channel. CMYK becomes sRGB: by its
+/// profile if that has a table of type `mft1` or `mft2`, otherwise approximately as on coated paper. Floating-point
+/// colours without a profile are linear (scRGB) and become sRGB.
 ///
 /// Checks `cancel` between stages and, except for JPEG, every 16 KiB of input.
 ///
 /// # Errors
 /// Returns [`ErrorCode::InvalidData`] if the file is corrupt, truncated or of an unknown format,
-/// [`ErrorCode::LimitExceeded`] if it exceeds [`crate::MAX_SIDE`] or [`crate::MAX_BYTES`] (before that much is
-/// allocated), [`ErrorCode::Unsupported`] if it uses an unsupported feature of the format, and an error if the call is
+/// [`ErrorCode::LimitExceeded`] if it exceeds [`crate::MAX_BYTES`] (before that much is allocated), [`ErrorCode::Unsupported`] if it uses an unsupported feature of the format, and an error if the call is
 /// cancelled.
 pub fn decode(bytes: &[u8], cancel: &CancelToken) -> Result<Picture> {
     cancel.check()?;
@@ -56,15 +59,22 @@ pub fn decode(bytes: &[u8], cancel: &CancelToken) -> Result<Picture> {
 /// after the orientation is applied, or the full size.
 pub(crate) fn decode_at_least(bytes: &[u8], head: &Probe, sides: (u32, u32), cancel: &CancelToken) -> Result<Picture> {
     cancel.check()?;
-    if head.format == SourceFormat::Jpeg {
-        let stored = if orient::swaps_sides(head.orientation) { (sides.1, sides.0) } else { sides };
-        let is_usual = jpeg::Header::read(bytes).is_some_and(|header| header.is_usual());
-        if is_usual && let Some(picture) = scaled_jpeg::decode(bytes, (head.width, head.height), stored)? {
+    let stored = if orient::swaps_sides(head.orientation) { (sides.1, sides.0) } else { sides };
+    let reduced = match head.format {
+        SourceFormat::Jpeg => match jpeg::Header::read(bytes).filter(|header| header.is_usual() && !header.is_cmyk()) {
+            Some(header) => scaled_jpeg::decode(bytes, &header, stored)?,
+            None => None,
+        },
+        SourceFormat::Png => reduced_png::decode(bytes, stored, cancel)?,
+        _ => None,
+    };
+    match reduced {
+        Some(picture) => {
             cancel.check()?;
-            return orient::apply(picture, head.orientation, cancel);
+            orient::apply(picture, head.orientation, cancel)
         }
+        None => decode(bytes, cancel),
     }
-    decode(bytes, cancel)
 }
 
 /// The information in the header of a file.
@@ -115,7 +125,8 @@ pub fn probe(bytes: &[u8]) -> Result<Probe> {
 fn read(format: SourceFormat, bytes: &[u8], cancel: &CancelToken) -> Result<(Picture, Orientation)> {
     complete::check(format, bytes)?;
     if let Some(header) = unusual_jpeg(format, bytes) {
-        return Ok((jpeg::decode(bytes, &header)?, header.orientation()));
+        let picture = if header.is_cmyk() { jpeg::decode_cmyk(bytes, &header) } else { jpeg::decode(bytes, &header) };
+        return Ok((picture?, header.orientation()));
     }
     let prepared = prepare(format, bytes);
     let mut decoder = open(format, &prepared, cancel)?;
@@ -148,7 +159,8 @@ fn read(format: SourceFormat, bytes: &[u8], cancel: &CancelToken) -> Result<(Pic
 
 /// Returns the header of a JPEG that the decoder of `image` does not decode correctly; `None` for all other files.
 fn unusual_jpeg(format: SourceFormat, bytes: &[u8]) -> Option<jpeg::Header<'_>> {
-    (format == SourceFormat::Jpeg).then(|| jpeg::Header::read(bytes)).flatten().filter(|header| !header.is_usual())
+    let header = (format == SourceFormat::Jpeg).then(|| jpeg::Header::read(bytes)).flatten();
+    header.filter(|header| !header.is_usual() || header.is_cmyk())
 }
 
 /// Returns the minimum number of bytes per pixel that a decoder needs while it works.
@@ -168,7 +180,8 @@ fn prepare(format: SourceFormat, bytes: &[u8]) -> Cow<'_, [u8]> {
         SourceFormat::Bmp => bmp::with_known_header(bytes),
         SourceFormat::Webp => webp::without_blending(bytes),
         SourceFormat::Gif => gif::with_screen_of_frame(bytes),
-        _ => Cow::Borrowed(bytes),
+        SourceFormat::Jpeg => jpeg::with_plain_factors(bytes),
+        SourceFormat::Png | SourceFormat::Tiff => Cow::Borrowed(bytes),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use sinew_base::Result;
 
-use super::complete;
+use super::{complete, jpeg};
 use crate::{Channels, MAX_BYTES, Picture, limits};
 
 /// The minimum side of an image that is decoded at a reduced size; smaller ones are fast anyway.
@@ -14,9 +14,14 @@ const SMALLEST: u32 = 512;
 ///
 /// A block of 8 × 8 pixels is decoded as one of 4 × 4, 2 × 2 or 1, which needs half the time of decoding and scaling
 /// the full size.
-pub(super) fn decode(bytes: &[u8], (width, height): (u32, u32), wanted: (u32, u32)) -> Result<Option<Picture>> {
+///
+/// The memory limit is that of the reduced image, except for a progressive file.
+pub(super) fn decode(bytes: &[u8], header: &jpeg::Header<'_>, wanted: (u32, u32)) -> Result<Option<Picture>> {
     complete::check_jpeg(bytes)?;
-    limits::check(width, height, 3)?;
+    let (width, height) = header.size();
+    if header.is_progressive() {
+        limits::check(width, height, 3)?;
+    }
     // Blocks extend beyond the last column and row: in a small image the excess part of a block would be visible.
     if width.min(height) < SMALLEST {
         return Ok(None);
@@ -25,6 +30,8 @@ pub(super) fn decode(bytes: &[u8], (width, height): (u32, u32), wanted: (u32, u3
     let small = [1, 2, 4].map(|count| (eighths(width, count), eighths(height, count)));
     let enough = |(width, height): &(u16, u16)| u32::from(*width) >= wanted.0 && u32::from(*height) >= wanted.1;
     let Some(small) = small.into_iter().find(enough) else { return Ok(None) };
+    limits::check(small.0.into(), small.1.into(), 3)?;
+    let bytes = &*jpeg::with_plain_factors(bytes);
     let mut decoder = jpeg_decoder::Decoder::new(bytes);
     decoder.set_max_decoding_buffer_size(MAX_BYTES);
     let Ok((small_width, small_height)) = decoder.scale(small.0, small.1) else { return Ok(None) };
@@ -62,7 +69,7 @@ mod tests {
             ((1, 402), None),
             ((1_001, 802), None),
         ] {
-            let decoded = decode(&file, (1_001, 802), wanted).unwrap();
+            let decoded = decode(&file, &jpeg::Header::read(&file).unwrap(), wanted).unwrap();
             assert_eq!(decoded.map(|picture| (picture.width(), picture.height())), part, "{wanted:?}");
         }
     }

@@ -12,8 +12,9 @@ use tiff::tags::Tag;
 use tiff::{ColorType, TiffError};
 
 use super::error::{broken, unsupported};
+use super::jpeg::rgb_of_ycc;
 use crate::directory::Directory;
-use crate::{Channels, MAX_BYTES, Orientation, Picture, limits};
+use crate::{Channels, MAX_BYTES, Orientation, Picture, cmyk, limits};
 
 type Source<'a> = Decoder<Cursor<&'a [u8]>>;
 
@@ -27,10 +28,7 @@ pub(super) fn decode(bytes: &[u8], cancel: &CancelToken) -> Result<(Picture, Ori
     };
     let layout = decoder.image_buffer_layout().map_err(refused)?;
     if layout.complete_len > MAX_BYTES {
-        return Err(Error::new(
-            ErrorCode::LimitExceeded,
-            format!("image: {width}×{height} pixels need {} MiB: the limit is 512 MiB", layout.complete_len >> 20),
-        ));
+        return Err(limits::too_large(width, height, layout.complete_len as u128));
     }
     let palette = match color {
         ColorType::Palette(_) => decoder.get_tag_u16_vec(Tag::ColorMap).map_err(refused)?,
@@ -43,8 +41,12 @@ pub(super) fn decode(bytes: &[u8], cancel: &CancelToken) -> Result<(Picture, Ori
     let layout = decoder.read_image_to_buffer(&mut data).map_err(refused)?;
     cancel.check()?;
     let bits = color.bit_depth();
-    let data = samples_of(data, bits)?;
     let (stored, turn) = reading(color)?;
+    // Floats are linear light in colours (scRGB), but plain measurements in grey.
+    let is_linear = profile.is_none() && matches!(color, ColorType::RGB(_) | ColorType::RGBA(_));
+    let plane = layout.plane_stride.map_or(0, |stride| stride.get() / usize::from(bits / 8).max(1));
+    let channel = |at: usize| if layout.planes > 1 { at / plane.max(1) } else { at % stored };
+    let data = samples_of(data, bits, |at| is_linear && channel(at) < 3)?;
     let row = Row {
         width: width as usize,
         samples: stored,
@@ -53,17 +55,20 @@ pub(super) fn decode(bytes: &[u8], cancel: &CancelToken) -> Result<(Picture, Ori
         stride: row_stride(&layout, width, stored, bits),
         plane_stride: layout.plane_stride.map_or(data.len(), std::num::NonZeroUsize::get),
     };
-    let mut samples = vec![0; limits::check(width, height, turn.channels().count())?];
+    let mut samples = vec![0; limits::check(width, height, turn.width())?];
     let mut ticker = CancelTicker::new(cancel);
     let mut pixel = [0; 8];
-    for (y, to) in samples.chunks_exact_mut(width as usize * turn.channels().count()).enumerate() {
+    for (y, to) in samples.chunks_exact_mut(width as usize * turn.width()).enumerate() {
         ticker.step()?;
-        for (x, to) in to.chunks_exact_mut(turn.channels().count()).enumerate() {
+        for (x, to) in to.chunks_exact_mut(turn.width()).enumerate() {
             for (channel, sample) in pixel[..stored].iter_mut().enumerate() {
                 *sample = row.sample(&data, x, y, channel);
             }
             turn.pixel(&pixel, to, &palette, bits);
         }
+    }
+    if matches!(turn, Turn::Cmyk) {
+        samples = cmyk::to_rgb(&samples, profile.as_deref());
     }
     let picture = Picture::new(width, height, turn.channels(), samples)?;
     Ok((picture.with_profile(profile), orientation))
@@ -124,18 +129,27 @@ fn refused(cause: TiffError) -> Error {
     }
 }
 
-/// Returns eight bits of every sample; packed samples of fewer bits stay packed.
-fn samples_of(data: DecodingResult, bits: u8) -> Result<Vec<u8>> {
+/// Returns eight bits of every sample; packed samples of fewer bits stay packed. `is_linear` tells from the position of
+/// a float whether it is linear light.
+fn samples_of(data: DecodingResult, bits: u8, is_linear: impl Fn(usize) -> bool) -> Result<Vec<u8>> {
     // Floats range from 0 to 1; NaN becomes 0.
-    let unit = |value: f64| (value.clamp(0.0, 1.0) * 255.0).round() as u8;
+    let unit = |(at, value): (usize, f64)| {
+        let value = value.clamp(0.0, 1.0);
+        let value = match is_linear(at) {
+            false => value,
+            true if value <= 0.003_130_8 => value * 12.92,
+            true => 1.055 * value.powf(1.0 / 2.4) - 0.055,
+        };
+        (value * 255.0).round() as u8
+    };
     Ok(match data {
         DecodingResult::U8(data) => data,
         DecodingResult::U16(data) if bits == 16 => data.into_iter().map(|v| (v >> 8) as u8).collect(),
         DecodingResult::U32(data) if bits == 32 => data.into_iter().map(|v| (v >> 24) as u8).collect(),
         DecodingResult::U64(data) if bits == 64 => data.into_iter().map(|v| (v >> 56) as u8).collect(),
-        DecodingResult::F16(data) => data.into_iter().map(|v| unit(f64::from(f32::from(v)))).collect(),
-        DecodingResult::F32(data) => data.into_iter().map(|v| unit(f64::from(v))).collect(),
-        DecodingResult::F64(data) => data.into_iter().map(unit).collect(),
+        DecodingResult::F16(data) => data.into_iter().map(|v| f64::from(f32::from(v))).enumerate().map(unit).collect(),
+        DecodingResult::F32(data) => data.into_iter().map(f64::from).enumerate().map(unit).collect(),
+        DecodingResult::F64(data) => data.into_iter().enumerate().map(unit).collect(),
         DecodingResult::I8(data) => data.into_iter().map(|v| (v as u8) ^ 0x80).collect(),
         DecodingResult::I16(data) => data.into_iter().map(|v| ((v >> 8) as u8) ^ 0x80).collect(),
         DecodingResult::I32(data) => data.into_iter().map(|v| ((v >> 24) as u8) ^ 0x80).collect(),
@@ -197,6 +211,11 @@ impl Turn {
         }
     }
 
+    /// Returns the number of bytes that [`Turn::pixel`] writes.
+    fn width(self) -> usize {
+        if matches!(self, Turn::Cmyk) { 4 } else { self.channels().count() }
+    }
+
     fn pixel(self, from: &[u8; 8], to: &mut [u8], palette: &[u16], bits: u8) {
         match self {
             Turn::Copy(_) => {
@@ -213,19 +232,9 @@ impl Turn {
                     *to = palette.get(at).map_or(0, |value| (value >> 8) as u8);
                 }
             }
-            Turn::Cmyk => {
-                let light = u16::from(255 - from[3]);
-                for (to, &ink) in to.iter_mut().zip(from) {
-                    *to = (u16::from(255 - ink) * light / 255) as u8;
-                }
-            }
-            Turn::Ycc => {
-                let (y, cb, cr) = (f32::from(from[0]), f32::from(from[1]) - 128.0, f32::from(from[2]) - 128.0);
-                let rgb = [y + 1.402 * cr, y - 0.344_136 * cb - 0.714_136 * cr, y + 1.772 * cb];
-                for (to, value) in to.iter_mut().zip(rgb) {
-                    *to = value.round().clamp(0.0, 255.0) as u8;
-                }
-            }
+            // Inks are converted together, which is faster.
+            Turn::Cmyk => to.copy_from_slice(&from[..4]),
+            Turn::Ycc => to.copy_from_slice(&rgb_of_ycc([from[0], from[1], from[2]])),
         }
     }
 }

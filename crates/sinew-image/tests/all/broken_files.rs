@@ -7,7 +7,7 @@ use crate::samples::{
 use proptest::prelude::*;
 use sinew_base::{CancelHandle, ErrorCode};
 use sinew_image::{
-    Channels, FitOptions, ImageFormat, MAX_SIDE, Orientation, Picture, SamplingFilter, decode, fit_image, probe,
+    Channels, FitOptions, ImageFormat, MAX_BYTES, Orientation, Picture, SamplingFilter, decode, fit_image, probe,
 };
 
 #[track_caller]
@@ -70,7 +70,7 @@ fn a_damaged_png_is_refused() {
 
 #[test]
 fn decompression_bombs_are_refused_before_allocating() {
-    for (width, height) in [(50_000, 50_000), (16_384, 16_384), (u32::MAX >> 1, 1), (1, 16_385)] {
+    for (width, height) in [(50_000, 50_000), (16_384, 16_384), (u32::MAX >> 1, 1), (1, MAX_BYTES as u32 / 4 + 1)] {
         // The file contains only the header and one byte of data.
         let (code, message) = refused(&png(width, height, 8, 6, &[], &[0]));
         assert_eq!(code, ErrorCode::LimitExceeded, "{message}");
@@ -142,11 +142,16 @@ fn endless_metadata_is_refused_or_skipped() {
 #[test]
 fn invalid_sizes_are_refused() {
     let picture = picture(4, 4, Channels::Rgb);
-    for (width, height) in [(0, 1), (1, 0), (MAX_SIDE + 1, 1), (1, u32::MAX), (16_384, 16_384)] {
+    for (width, height) in [(0, 1), (1, 0), (MAX_BYTES as u32, 1), (1, u32::MAX), (16_384, 16_384)] {
         let error = picture.resize(width, height, SamplingFilter::Nearest, &never()).unwrap_err();
         assert!(error.message().contains(&format!("{width}×{height}")), "{error}");
     }
     assert!(picture.encode(ImageFormat::Jpeg, 101, &never()).is_err());
+    let long = Picture::new(65_536, 1, Channels::Gray, vec![0; 65_536]).unwrap();
+    for (format, limit) in [(ImageFormat::Jpeg, "65535"), (ImageFormat::Gif, "65535"), (ImageFormat::Webp, "16384")] {
+        let error = long.encode(format, 90, &never()).unwrap_err();
+        assert!(error.message().contains("65536×1") && error.message().contains(limit), "{error}");
+    }
     assert!(Picture::new(2, 2, Channels::Rgb, vec![0; 11]).is_err());
     assert!(Picture::new(0, 0, Channels::Rgb, vec![]).is_err());
 }

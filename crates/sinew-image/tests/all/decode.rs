@@ -49,14 +49,100 @@ fn jpeg_round_trips_approximately() {
 
 #[test]
 fn cmyk_jpegs_are_converted_to_rgb() {
-    let inks = [0u8, 255, 255, 0].repeat(256);
-    for color in [jpeg_encoder::ColorType::Cmyk, jpeg_encoder::ColorType::CmykAsYcck] {
-        let mut file = Vec::new();
-        jpeg_encoder::Encoder::new(&mut file, 100).encode(&inks, 16, 16, color).unwrap();
-        let back = decode(&file, &never()).unwrap();
-        let red = Picture::new(16, 16, Channels::Rgb, [255u8, 0, 0].repeat(256)).unwrap();
-        check_near(&back, &red, 4.0);
+    for (inks, expect) in INKS {
+        for color in [jpeg_encoder::ColorType::Cmyk, jpeg_encoder::ColorType::CmykAsYcck] {
+            let mut file = Vec::new();
+            jpeg_encoder::Encoder::new(&mut file, 100).encode(&inks.repeat(256), 16, 16, color).unwrap();
+            let back = decode(&file, &never()).unwrap();
+            let expect = Picture::new(16, 16, Channels::Rgb, expect.repeat(256)).unwrap();
+            check_near(&back, &expect, 16.0);
+        }
     }
+}
+
+/// Inks and the colours that libvips shows for them.
+const INKS: [([u8; 4], [u8; 3]); 12] = [
+    ([0, 0, 0, 0], [255, 255, 255]),
+    ([255, 0, 0, 0], [0, 153, 227]),
+    ([0, 255, 0, 0], [234, 0, 128]),
+    ([255, 255, 0, 0], [32, 6, 117]),
+    ([0, 0, 255, 0], [255, 240, 0]),
+    ([255, 0, 255, 0], [0, 141, 45]),
+    ([0, 255, 255, 0], [232, 0, 0]),
+    ([255, 255, 255, 0], [33, 17, 31]),
+    ([0, 0, 0, 255], [20, 5, 0]),
+    ([255, 255, 255, 255], [0, 0, 0]),
+    ([128, 0, 0, 0], [91, 193, 240]),
+    ([0, 0, 0, 128], [134, 133, 132]),
+];
+
+/// Creates a CMYK profile with a table of two steps per ink, whose colours are only as bright as the cyan is missing.
+fn cyan_profile() -> Vec<u8> {
+    let mut table = [b"mft1".as_slice(), &[0; 4], &[4, 3, 2, 0]].concat();
+    for cell in 0..9 {
+        table.extend((if cell % 4 == 0 { 0x0001_0000u32 } else { 0 }).to_be_bytes());
+    }
+    table.extend((0..4).flat_map(|_| 0..=255u8));
+    // Lab: no cyan is white, cyan is black.
+    table.extend((0..16).flat_map(|cell| [if cell < 8 { 255u8 } else { 0 }, 128, 128]));
+    table.extend((0..3).flat_map(|_| 0..=255u8));
+    let mut profile = vec![0; 128];
+    profile[8] = 2;
+    profile[12..24].copy_from_slice(b"prtrCMYKLab ");
+    profile[36..40].copy_from_slice(b"acsp");
+    profile.extend(1u32.to_be_bytes());
+    profile.extend(b"A2B0");
+    profile.extend([144, table.len() as u32].map(u32::to_be_bytes).concat());
+    profile.extend(table);
+    let size = profile.len() as u32;
+    profile[..4].copy_from_slice(&size.to_be_bytes());
+    profile
+}
+
+#[test]
+fn the_profile_of_inks_is_applied() {
+    let inks: Vec<u8> = [[255u8, 0, 0, 0], [0, 255, 255, 255]].concat().repeat(32);
+    let mut file = Vec::new();
+    let mut encoder = jpeg_encoder::Encoder::new(&mut file, 100);
+    encoder.add_icc_profile(&cyan_profile()).unwrap();
+    encoder.set_sampling_factor(jpeg_encoder::SamplingFactor::F_1_1);
+    encoder.encode(&inks, 8, 8, jpeg_encoder::ColorType::Cmyk).unwrap();
+    let expect = Picture::new(8, 8, Channels::Rgb, [[0u8; 3], [255; 3]].concat().repeat(32)).unwrap();
+    check_near(&decode(&file, &never()).unwrap(), &expect, 6.0);
+    // A table with three inputs is not applied to four inks.
+    let at = file.windows(4).position(|name| name == b"mft1").unwrap();
+    file[at + 8] = 3;
+    let unprofiled = decode(&file, &never()).unwrap();
+    assert_ne!(unprofiled.to_rgba()[4..8], [255; 4]);
+}
+
+#[test]
+fn the_sampling_factor_of_a_grey_jpeg_has_no_meaning() {
+    for (width, height) in [(37, 29), (600, 520)] {
+        let mut file = encoded(&picture(width, height, Channels::Gray), ImageFormat::Jpeg);
+        let expect = decode(&file, &never()).unwrap();
+        let frame = file.windows(2).position(|marker| marker == [0xff, 0xc0]).unwrap();
+        for factors in [0x11, 0x22, 0x31, 0x13, 0x33, 0x41, 0x44, 0] {
+            file[frame + 11] = factors;
+            assert_eq!(decode(&file, &never()).unwrap(), expect, "{factors:x}");
+            assert_eq!(probe(&file).unwrap().width, width);
+        }
+    }
+}
+
+#[test]
+fn floating_point_colours_are_linear() {
+    let tags = |samples: u32| {
+        let mut tags = vec![(256, 2), (257, 1), (258, 32), (259, 1), (262, 2), (277, samples), (339, 3)];
+        tags.extend((samples == 4).then_some((338, 2)));
+        tags
+    };
+    let floats = |values: &[f32]| values.iter().flat_map(|value| value.to_le_bytes()).collect::<Vec<u8>>();
+    let colors = [[188, 0, 255, 128], [50, 255, 13, 64]];
+    let rgba = [0.5, 0.0, 1.0, 0.5, 0.031_9, 7.0, 0.004, 0.25];
+    check(&tiff(&tags(4), &floats(&rgba)), (2, 1), &colors);
+    let opaque = colors.map(|[r, g, b, _]| [r, g, b, 255]);
+    check(&tiff(&tags(3), &floats(&[0.5, 0.0, 1.0, 0.031_9, 7.0, 0.004])), (2, 1), &opaque);
 }
 
 #[test]

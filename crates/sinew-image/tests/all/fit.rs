@@ -1,6 +1,6 @@
 //! Tests images for models and for terminals.
 
-use crate::samples::{bmp, encoded, exif, jpeg_with_exif, never, noise, picture};
+use crate::samples::{bmp, encoded, exif, jpeg_with_exif, never, noise, picture, tiff};
 use sinew_base::ErrorCode;
 use sinew_image::terminal::{Cells, iterm2, kitty, sixel};
 use sinew_image::{Channels, FitOptions, FitResult, ImageFormat, Picture, SamplingFilter, decode, fit_image};
@@ -243,5 +243,25 @@ fn a_broken_jpeg_is_refused_by_a_scaled_decode_too() {
     let file = encoded(&picture(800, 600, Channels::Rgb), ImageFormat::Jpeg);
     for cut in [file.len() / 2, file.len() - 2] {
         assert!(fit_image(&file[..cut], &sides(50, 50), &never()).is_err(), "{cut} of {} bytes", file.len());
+    }
+}
+
+#[test]
+fn a_side_of_any_length_is_fitted() {
+    for (width, height) in [(20_000, 20), (20, 20_000), (65_535, 3)] {
+        let long = picture(width, height, Channels::Rgb);
+        let tags = [(256, width), (257, height), (258, 8), (259, 1), (262, 1), (277, 1)];
+        let grey = vec![77; (width * height) as usize];
+        for (name, file) in [
+            ("PNG", encoded(&long, ImageFormat::Png)),
+            ("JPEG", encoded(&long, ImageFormat::Jpeg)),
+            ("GIF", encoded(&long, ImageFormat::Gif)),
+            ("TIFF", tiff(&tags, &grey)),
+        ] {
+            assert_eq!(decode(&file, &never()).map(|picture| (picture.width(), picture.height())), Ok((width, height)));
+            let fitted = fit_image(&file, &FitOptions::default(), &never());
+            let fitted = fitted.unwrap_or_else(|error| panic!("{name} of {width}×{height}: {error}"));
+            assert_eq!(fitted.width.max(fitted.height), 2_000, "{name} of {width}×{height}");
+        }
     }
 }

@@ -148,7 +148,8 @@ pub(crate) fn tiff(tags: &[(u16, u32)], data: &[u8]) -> Vec<u8> {
     out.extend((tags.len() as u16).to_le_bytes());
     for (tag, value) in tags {
         out.extend(tag.to_le_bytes());
-        out.extend(4u16.to_le_bytes());
+        // The decoder reads extra samples only as short numbers.
+        out.extend(if tag == 338 { 3u16 } else { 4 }.to_le_bytes());
         out.extend(1u32.to_le_bytes());
         out.extend(value.to_le_bytes());
     }
