@@ -67,8 +67,11 @@ impl Guard {
                 } else if tag.name == local_name!("code") {
                     // A class that does not name a language is irrelevant for formatting.
                     tag.attrs.retain(|attribute| match &*attribute.name.local {
-                        "class" => language::of_class(&attribute.value).is_some(),
-                        "data-lang" | "data-language" | "lang" => true,
+                        "class" => {
+                            language::of_class(&attribute.value).is_some()
+                                || language::of_code(&attribute.value).is_some()
+                        }
+                        "data-lang" | "data-language" | "data-enlighter-language" | "lang" => true,
                         _ => false,
                     });
                 }

@@ -22,9 +22,9 @@
 //! | `a`, `img` | `[text](address "title")`, `<address>`, `![alt](address)` |
 //! | `ul`, `ol`, `li` | `-` and `1.`, nested, tight or loose as on the page |
 //! | `blockquote`, `hr`, `br` | `>`, `***`, two spaces |
-//! | `table` | a table, unless it is used for layout; lists and code in cells are lines of the cell |
-//! | `video`, `audio`, `object`, `iframe` | a link to what they show |
-//! | `math` with an annotation in TeX | `$…$`, or `$$…$$` for a block |
+//! | `table` | a table, unless it is used for layout; lists, code and the rows of tables in cells are lines of the cell |
+//! | `video`, `audio`, `object`, `iframe`, `frame`, `area` | a link to what they show |
+//! | `math`, and the TeX of MathJax, KaTeX and Pandoc | `$…$`, or `$$…$$` for a block; MathML of one line is text |
 //!
 //! The tree builder is that of html5ever: it follows the rules of browsers, including those for malformed pages. This
 //! crate has its own tokenizer, which is several times as fast as html5ever's, its own arena for the tree, and a writer
@@ -52,7 +52,8 @@ use tokens::Detail;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Options {
     /// Excludes everything but the main text: navigation, forms, headers, footers, sidebars, and hidden elements. Keeps
-    /// a form that contains the page, the header of an article, a header with the title, notes and footnotes.
+    /// a form that contains the page, the header of an article, a header with the title, notes and footnotes. If nothing
+    /// else is left, or if the only `main` or `article` would be excluded, the surrounding parts are kept.
     /// Scripts and styles are always excluded. Default: false.
     pub clean_content: bool,
     /// Excludes images. Default: false.

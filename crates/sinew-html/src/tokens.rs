@@ -188,6 +188,8 @@ impl<S: TokenSink> Tokens<'_, S> {
             return;
         };
         self.at = end;
+        let is_formula = &*name == "script"
+            && attributes.iter().any(|found| &*found.name.local == "type" && is_formula(&found.value));
         let tag =
             Tag { kind, name: name.clone(), self_closing: closing, attrs: attributes, had_duplicate_attributes: false };
         match self.sink.process_token(Token::TagToken(tag), 1) {
@@ -195,7 +197,7 @@ impl<S: TokenSink> Tokens<'_, S> {
                 let from = std::mem::replace(&mut self.at, self.bytes.len());
                 self.raw_text(from, self.at);
             }
-            TokenSinkResult::RawData(kind) => self.raw(kind, &name),
+            TokenSinkResult::RawData(kind) => self.raw(kind, &name, is_formula),
             TokenSinkResult::Continue | TokenSinkResult::Script(_) | TokenSinkResult::EncodingIndicator(_) => {}
         }
     }
@@ -261,8 +263,9 @@ impl<S: TokenSink> Tokens<'_, S> {
         }
     }
 
-    /// Reads the content of an element without inner tags, up to its end tag.
-    fn raw(&mut self, kind: RawKind, name: &LocalName) {
+    /// Reads the content of an element without inner tags, up to its end tag. `is_formula` is true for a script that is
+    /// text to show.
+    fn raw(&mut self, kind: RawKind, name: &LocalName, is_formula: bool) {
         let from = self.at;
         let end = match kind {
             RawKind::ScriptData => end_of_script(self.bytes, from),
@@ -271,7 +274,8 @@ impl<S: TokenSink> Tokens<'_, S> {
         self.at = end;
         match &**name {
             // Their content is not used.
-            "script" | "style" | "title" | "iframe" | "noembed" | "noframes" if self.detail != Detail::Whole => {}
+            "script" | "style" | "title" | "iframe" | "noembed" | "noframes"
+                if self.detail != Detail::Whole && !is_formula => {}
             _ if kind == RawKind::Rcdata => self.references(from, end),
             _ => self.raw_text(from, end),
         }
@@ -302,6 +306,11 @@ impl<S: TokenSink> Tokens<'_, S> {
             self.text(from, to);
         }
     }
+}
+
+/// Returns true for the type of a script with a formula for MathJax.
+pub(crate) fn is_formula(kind: &str) -> bool {
+    kind.trim_start().get(..8).is_some_and(|start| start.eq_ignore_ascii_case("math/tex"))
 }
 
 fn is_space(byte: u8) -> bool {

@@ -81,6 +81,24 @@ impl Tree {
     }
 }
 
+/// Returns the nodes below `id` in document order.
+pub(crate) fn descendants(tree: &Tree, id: u32) -> impl Iterator<Item = u32> {
+    let mut next = tree.node(id).first;
+    std::iter::from_fn(move || {
+        let found = next;
+        if found == NIL {
+            return None;
+        }
+        next = tree.node(found).first;
+        let mut at = found;
+        while next == NIL && at != id {
+            next = tree.node(at).next;
+            at = tree.node(at).parent;
+        }
+        Some(found)
+    })
+}
+
 /// Parses a page. Runs in linear time; checks `cancel` every 128 tags and texts.
 pub(crate) fn parse(html: &str, detail: Detail, cancel: &CancelToken) -> Result<Tree> {
     // Text sizes are 32-bit numbers.

@@ -29,7 +29,7 @@ fn any(name: &[u8]) -> LocalName {
 }
 
 fn known(name: &[u8], value: &str, clean: bool) -> Option<LocalName> {
-    const LONGEST: usize = 13;
+    const LONGEST: usize = 23;
     if name.len() > LONGEST {
         return None;
     }
@@ -44,8 +44,15 @@ fn known(name: &[u8], value: &str, clean: bool) -> Option<LocalName> {
         b"alt" => local_name!("alt"),
         b"srcset" => local_name!("srcset"),
         b"data" => local_name!("data"),
-        b"data-src" | b"data-original" | b"data-lazy" | b"data-lazy-src" | b"data-srcset" | b"data-lang"
-        | b"data-language" => LocalName::from(std::str::from_utf8(lower).ok()?),
+        b"data-src"
+        | b"data-original"
+        | b"data-original-src"
+        | b"data-lazy"
+        | b"data-lazy-src"
+        | b"data-srcset"
+        | b"data-lang"
+        | b"data-language"
+        | b"data-enlighter-language" => LocalName::from(std::str::from_utf8(lower).ok()?),
         b"lang" => local_name!("lang"),
         b"value" => local_name!("value"),
         b"reversed" => local_name!("reversed"),
@@ -67,10 +74,19 @@ fn known(name: &[u8], value: &str, clean: bool) -> Option<LocalName> {
     })
 }
 
-/// Returns true for a class that names a language, a line of code or a part of a formula.
+/// Returns true for a class that names a language, a line of code, line numbers or a part of a formula.
 fn is_class(value: &str) -> bool {
-    let is_word = |word: &str| word == "line" || word.starts_with("katex-") || word.starts_with("mwe-math");
-    value.split_ascii_whitespace().any(is_word) || language::of_class(value).is_some()
+    let is_word = |word: &str| {
+        language::is_line(word)
+            || language::is_gutter(word)
+            || matches!(word, "fragment" | "math")
+            || ["katex-", "mwe-math", "MathJax"].iter().any(|start| word.starts_with(start))
+    };
+    value.split_ascii_whitespace().any(is_word)
+        || language::of_class(value)
+            .or_else(|| language::of_figure(value))
+            .or_else(|| language::of_code(value))
+            .is_some()
 }
 
 /// Returns the value with its references decoded.

@@ -1,6 +1,8 @@
 //! Finds the parts of a page around its main text, which are left out on request.
 
-use crate::tree::{Data, NIL, Tree};
+use std::collections::{HashMap, HashSet};
+
+use crate::tree::{Data, NIL, ROOT, Tree, descendants};
 
 /// A form with at least this many bytes of text contains the page itself, as in ASP.NET.
 const TEXT_OF_PAGE: usize = 500;
@@ -21,14 +23,66 @@ const NOTES: [&str; 12] = [
     "warning",
 ];
 
-/// Returns true if an element surrounds the main text instead of being part of it.
-pub(super) fn is_chrome(tree: &Tree, id: u32, name: &str) -> bool {
+/// What to leave out.
+pub(super) struct Cleaning {
+    /// The parts that are kept in any case, because they contain the main text.
+    kept: HashSet<u32>,
+    /// The number of the steps below that are undone, because nothing else is left.
+    undone: u8,
+}
+
+/// The number of steps of [`Cleaning::retry`].
+const STEPS: u8 = 4;
+
+impl Cleaning {
+    /// Finds the main text of a page. Runs in linear time.
+    pub(super) fn new(tree: &Tree) -> Cleaning {
+        let mut kept = HashSet::new();
+        let is_main = |id: &u32| {
+            matches!(tree.name(*id).map(|name| &**name), Some("main" | "article"))
+                || tree.attribute(*id, "role") == Some("main")
+        };
+        let mains: Vec<u32> = descendants(tree, ROOT).filter(is_main).collect();
+        let around =
+            |id: &u32| std::iter::successors(Some(*id), |id| Some(tree.node(*id).parent).filter(|id| *id != NIL));
+        let cleaning = Cleaning { kept: HashSet::new(), undone: 0 };
+        // Each element is checked once: a header or a form is searched for that.
+        let mut known = HashMap::new();
+        let mut is_dropped = |id: u32| {
+            let check = || tree.name(id).is_some_and(|name| cleaning.is_chrome(tree, id, name));
+            *known.entry(id).or_insert_with(check)
+        };
+        // A teaser in a sidebar is not the main text, if there is another one. A tree has at most 256 levels.
+        if mains.iter().all(|id| around(id).any(&mut is_dropped)) {
+            kept.extend(mains.iter().flat_map(around));
+        }
+        Cleaning { kept, undone: 0 }
+    }
+
+    /// Keeps more, for a page of which nothing was left: first forms and dialogs, then sidebars, headers and footers,
+    /// then navigation, then hidden parts. Returns false once everything is kept.
+    pub(super) fn retry(&mut self) -> bool {
+        self.undone += 1;
+        self.undone <= STEPS
+    }
+
+    /// Returns true if an element surrounds the main text instead of being part of it.
+    pub(super) fn is_chrome(&self, tree: &Tree, id: u32, name: &str) -> bool {
+        !self.kept.contains(&id) && is_chrome(tree, id, name, self.undone)
+    }
+}
+
+/// Returns true if an element surrounds the main text, after the first steps of [`Cleaning::retry`] were undone.
+fn is_chrome(tree: &Tree, id: u32, name: &str, undone: u8) -> bool {
     match name {
+        "form" | "dialog" | "search" if undone >= 1 => return false,
+        "aside" | "header" | "footer" if undone >= 2 => return false,
+        "nav" | "noscript" if undone >= 3 => return false,
         "nav" | "noscript" | "select" | "textarea" | "dialog" | "search" => return true,
         // A check box belongs to its list item, even if other form elements are excluded.
         "input" => return tree.attribute(id, "type") != Some("checkbox"),
         "form" => return !has_page(tree, id),
-        "button" => return !is_within(tree, id, &["h1", "h2", "h3", "h4", "h5", "h6", "summary"]),
+        "button" => return !is_within(tree, id, &["h1", "h2", "h3", "h4", "h5", "h6", "summary", "dt"]),
         "header" => {
             // A nested header belongs to the outer one.
             let inner = is_within(tree, id, &["article", "main", "section", "blockquote", "header"]);
@@ -46,26 +100,30 @@ pub(super) fn is_chrome(tree: &Tree, id: u32, name: &str) -> bool {
     if tree.attribute(id, "class").is_some_and(|class| class.starts_with("mwe-math")) {
         return false;
     }
-    attributes.iter().any(|attribute| match &*attribute.name.local {
-        "hidden" => !attribute.value.eq_ignore_ascii_case("until-found"),
-        "aria-hidden" => &*attribute.value == "true",
-        "role" => {
-            matches!(&*attribute.value, "navigation" | "banner" | "contentinfo" | "complementary" | "search" | "dialog")
-        }
-        "class" | "id" => attribute
-            .value
-            .split_ascii_whitespace()
-            .any(|word| matches!(word, "sidebar" | "side-bar" | "navbar" | "nav-bar" | "breadcrumb" | "breadcrumbs")),
-        "style" => {
-            let style = &attribute.value;
-            style.split(';').any(|rule| {
-                rule.split_once(':').is_some_and(|(name, value)| {
-                    name.trim().eq_ignore_ascii_case("display") && value.trim().eq_ignore_ascii_case("none")
+    undone < STEPS
+        && attributes.iter().any(|attribute| match &*attribute.name.local {
+            "role" | "class" | "id" if undone >= 3 => false,
+            "hidden" => !attribute.value.eq_ignore_ascii_case("until-found"),
+            "aria-hidden" => &*attribute.value == "true",
+            "role" => {
+                matches!(
+                    &*attribute.value,
+                    "navigation" | "banner" | "contentinfo" | "complementary" | "search" | "dialog"
+                )
+            }
+            "class" | "id" => attribute.value.split_ascii_whitespace().any(|word| {
+                matches!(word, "sidebar" | "side-bar" | "navbar" | "nav-bar" | "breadcrumb" | "breadcrumbs")
+            }),
+            "style" => {
+                let style = &attribute.value;
+                style.split(';').any(|rule| {
+                    rule.split_once(':').is_some_and(|(name, value)| {
+                        name.trim().eq_ignore_ascii_case("display") && value.trim().eq_ignore_ascii_case("none")
+                    })
                 })
-            })
-        }
-        _ => false,
-    })
+            }
+            _ => false,
+        })
 }
 
 /// Returns true if an element around `id` has one of the names. A tree has at most 256 levels.
@@ -115,6 +173,8 @@ fn has_page(tree: &Tree, id: u32) -> bool {
         }
         Data::Element { name, .. } => {
             is_page |= matches!(&**name, "main" | "article");
+            // Prose among fields explains them, and a page of documentation needs it.
+            is_page |= &**name == "p" && is_within(tree, id, &["fieldset"]);
             !matches!(&**name, "select" | "button" | "textarea" | "label" | "nav" | "script" | "style")
         }
         Data::Nothing => true,

@@ -4,7 +4,7 @@ use super::element::{Role, role};
 use super::lines::Block;
 use super::{Writer, escape};
 use crate::language;
-use crate::tree::{Data, NIL};
+use crate::tree::{Data, NIL, Tree, descendants};
 
 /// How many elements around a code block may name its language.
 const AROUND: usize = 3;
@@ -89,7 +89,7 @@ impl Writer<'_> {
             match &node.data {
                 Data::Text(text) => code.text(text),
                 Data::Element { .. } => {
-                    let role = role(self.tree, next, self.options);
+                    let role = role(self.tree, next, self.options, self.cleaning);
                     match role {
                         Role::Break => code.text("\n"),
                         Role::Dropped => descend = NIL,
@@ -129,7 +129,7 @@ impl Writer<'_> {
     fn line(&self, id: u32, block: u32, role: Role) -> Option<Line> {
         let is_line = || {
             let class = self.tree.attribute(id, "class").unwrap_or_default();
-            class.split_ascii_whitespace().any(|word| word == "line")
+            class.split_ascii_whitespace().any(language::is_line)
         };
         match role {
             Role::Block | Role::Row | Role::Item | Role::Heading(_) | Role::Quote => Some(Line::Block),
@@ -141,10 +141,43 @@ impl Writer<'_> {
 
     /// Returns the language that an element names.
     fn language(&self, id: u32) -> Option<String> {
-        let class = || language::of_class(self.tree.attribute(id, "class")?);
-        let is_code = matches!(self.tree.name(id).map(|name| &**name), Some("pre" | "code"));
+        let element = self.tree.name(id).map(|name| &**name);
+        let class = || {
+            let class = self.tree.attribute(id, "class")?;
+            language::of_class(class).or_else(|| match element {
+                Some("figure") => language::of_figure(class),
+                Some("code") => language::of_code(class),
+                _ => None,
+            })
+        };
         let named = |name: &str| self.tree.attribute(id, name).map(str::trim).filter(|name| language::is_name(name));
         let found = class().or_else(|| named("data-language")).or_else(|| named("data-lang"));
-        found.or_else(|| named("lang").filter(|_| is_code)).map(str::to_string)
+        let found = found.or_else(|| named("data-enlighter-language"));
+        let lang =
+            || named("lang").filter(|_| matches!(element, Some("pre" | "code"))).and_then(language::of_attribute);
+        found.or_else(lang).map(str::to_string)
     }
+}
+
+/// Returns true for line numbers beside code: a class says so, and there is nothing else in it.
+pub(super) fn is_gutter(tree: &Tree, id: u32) -> bool {
+    has_class(tree, id, language::is_gutter)
+        && !descendants(tree, id).any(|id| match &tree.node(id).data {
+            Data::Text(text) => text.contains(|c: char| !c.is_ascii_digit() && !c.is_whitespace()),
+            _ => false,
+        })
+}
+
+/// Returns true for the code of Doxygen: `div.fragment` that begins with `div.line`.
+pub(super) fn is_fragment(tree: &Tree, id: u32) -> bool {
+    has_class(tree, id, |word| word == "fragment")
+        && tree
+            .children(id)
+            .find(|id| tree.name(*id).is_some())
+            .is_some_and(|id| has_class(tree, id, language::is_line))
+}
+
+/// Returns true if one of the classes of an element fits.
+pub(super) fn has_class(tree: &Tree, id: u32, fits: impl FnMut(&str) -> bool) -> bool {
+    tree.attribute(id, "class").is_some_and(|class| class.split_ascii_whitespace().any(fits))
 }

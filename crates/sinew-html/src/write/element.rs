@@ -1,9 +1,10 @@
 //! The role of every element of HTML for the writer.
 
-use super::clean::is_chrome;
-use super::media::{repeats_formula, tex_of};
+use super::clean::Cleaning;
+use super::code::{is_fragment, is_gutter};
+use super::math::{formula, repeats_formula};
 use crate::Options;
-use crate::tree::{Data, Tree};
+use crate::tree::{Data, Tree, descendants};
 
 /// How the writer handles the start and the end of an element.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,28 +41,30 @@ pub(super) enum Role {
 }
 
 /// Returns the role of an element.
-pub(super) fn role(tree: &Tree, id: u32, options: &Options) -> Role {
+pub(super) fn role(tree: &Tree, id: u32, options: &Options, cleaning: Option<&Cleaning>) -> Role {
     let Data::Element { name, foreign, .. } = &tree.node(id).data else {
         return Role::Inline;
     };
-    if options.clean_content && is_chrome(tree, id, name) {
+    if cleaning.is_some_and(|cleaning| cleaning.is_chrome(tree, id, name)) {
         return Role::Dropped;
     }
     if *foreign {
         return match &**name {
             "svg" | "annotation" | "annotation-xml" => Role::Dropped,
-            "math" if tex_of(tree, id).is_some() => Role::Formula,
+            "math" if formula(tree, id).is_some() => Role::Formula,
             _ => Role::Inline,
         };
     }
     match &**name {
+        "script" if formula(tree, id).is_some() => Role::Formula,
         "head" | "script" | "style" | "template" | "title" | "noframes" | "noembed" | "canvas" | "meta" | "link" => {
             Role::Dropped
         }
         "video" => Role::Embedded("video"),
         "audio" => Role::Embedded("audio"),
         "object" | "embed" => Role::Embedded("object"),
-        "iframe" => Role::Embedded("frame"),
+        "iframe" | "frame" => Role::Embedded("frame"),
+        "area" => Role::Embedded("area"),
         "h1" => Role::Heading(1),
         "h2" => Role::Heading(2),
         "h3" => Role::Heading(3),
@@ -72,6 +75,7 @@ pub(super) fn role(tree: &Tree, id: u32, options: &Options) -> Role {
         "ul" | "menu" | "dir" => Role::List { ordered: false },
         "ol" => Role::List { ordered: true },
         "li" => Role::Item,
+        "pre" if is_gutter(tree, id) => Role::Dropped,
         "pre" | "listing" | "xmp" | "plaintext" => Role::Preformatted,
         "hr" => Role::Rule,
         "br" => Role::Break,
@@ -84,8 +88,12 @@ pub(super) fn role(tree: &Tree, id: u32, options: &Options) -> Role {
         "code" | "kbd" | "samp" | "tt" => Role::Code,
         "a" => Role::Link,
         "img" if options.skip_images || repeats_formula(tree, id) => Role::Dropped,
-        "span" if repeats_formula(tree, id) => Role::Dropped,
-        "img" => Role::Image,
+        "span" | "div" | "mjx-math" if repeats_formula(tree, id) => Role::Dropped,
+        "span" | "div" | "td" if is_gutter(tree, id) => Role::Dropped,
+        "span" | "div" if formula(tree, id).is_some() => Role::Formula,
+        "div" if is_fragment(tree, id) => Role::Preformatted,
+        "img" | "amp-img" => Role::Image,
+        "picture" if !descendants(tree, id).any(|id| tree.name(id).is_some_and(|name| &**name == "img")) => Role::Image,
         "input" if tree.attribute(id, "type").is_some_and(|kind| kind.eq_ignore_ascii_case("checkbox")) => {
             Role::CheckBox
         }

@@ -1,11 +1,13 @@
-//! Links, images, players, frames and formulas.
+//! Links, images, players and frames.
 
 use super::inline::Kind;
-use super::{Writer, escape};
-use crate::tree::{Data, NIL, Tree};
+use super::{Writer, escape, math};
 
 /// Attributes with the address of an image that is loaded later.
-const LATE: [&str; 4] = ["data-src", "data-original", "data-lazy-src", "data-lazy"];
+const LATE: [&str; 5] = ["data-src", "data-original", "data-original-src", "data-lazy-src", "data-lazy"];
+
+/// Words in the names of images that hold the place of another one.
+const PLACEHOLDERS: [&str; 8] = ["blank", "placeholder", "spacer", "loading", "loader", "lazy", "transparent", "1x1"];
 
 impl Writer<'_> {
     pub(super) fn link(&mut self, id: u32) {
@@ -44,11 +46,18 @@ impl Writer<'_> {
     fn source(&self, id: u32) -> Option<&str> {
         let value = |name: &str| self.tree.attribute(id, name).map(str::trim).filter(|value| !value.is_empty());
         let source = value("src");
-        if source.is_some_and(|source| !source.starts_with("data:")) && value("data-original").is_none() {
+        // `data-src` alone may be a larger image.
+        let is_late = LATE[1..].iter().any(|name| value(name).is_some());
+        if source.is_some_and(|source| !is_placeholder(source)) && !is_late {
             return source;
         }
-        let set = || value("data-srcset").or_else(|| value("srcset")).and_then(largest);
-        LATE.iter().find_map(|name| value(name)).or_else(set).or(source)
+        let set = |id: u32| {
+            let set = self.tree.attribute(id, "data-srcset").or_else(|| self.tree.attribute(id, "srcset"));
+            set.and_then(largest)
+        };
+        let late = LATE.iter().find_map(|name| value(name)).or_else(|| set(id)).or(source);
+        // A `picture` without `img`.
+        late.or_else(|| self.tree.children(id).find_map(set))
     }
 
     /// Writes a player, a frame or an embedded document as a link.
@@ -57,23 +66,32 @@ impl Writer<'_> {
             let address = self.tree.attribute(id, name)?.trim();
             (!address.is_empty() && !is_script(address) && !address.starts_with("about:")).then_some(address)
         };
-        let inner = || self.tree.children(id).find_map(|child| value(child, "src"));
-        let Some(address) = value(id, "src").or_else(|| value(id, "data")).or_else(inner) else { return };
+        let is_source = |id: &u32| matches!(self.tree.name(*id).map(|name| &**name), Some("source" | "embed"));
+        let inner = || self.tree.children(id).filter(is_source).find_map(|child| value(child, "src"));
+        let own = ["src", "data-src", "data", "href"].iter().find_map(|name| value(id, name));
+        let Some(address) = own.or_else(inner) else { return };
         let mut text = String::new();
-        escape::text(&mut text, self.tree.attribute(id, "title").unwrap_or(kind).trim(), true, self.inline.in_table);
+        let words = self.tree.attribute(id, "title").or_else(|| self.tree.attribute(id, "alt")).unwrap_or(kind);
+        escape::text(&mut text, words.trim(), true, self.inline.in_table);
         let text = if self.inline.in_link() { text } else { format!("[{text}]({})", escape::destination(address)) };
         self.inline.raw(&text);
     }
 
     /// Writes a formula as TeX.
     pub(super) fn formula(&mut self, id: u32) {
-        let Some(tex) = tex_of(self.tree, id) else { return };
-        let tex = tex.split_ascii_whitespace().collect::<Vec<_>>().join(" ");
+        let Some((tex, is_block)) = math::formula(self.tree, id) else { return };
         let tex = if self.inline.in_table { tex.replace('|', "\\|") } else { tex };
-        let is_block = self.tree.attribute(id, "display") == Some("block");
         let mark = if is_block { "$$" } else { "$" };
         self.inline.raw(&format!("{mark}{tex}{mark}"));
     }
+}
+
+/// Returns true for the address of an image that a script replaces.
+fn is_placeholder(address: &str) -> bool {
+    let file = address.split(['?', '#']).next().and_then(|path| path.rsplit('/').next()).unwrap_or_default();
+    let name = file.split('.').next().unwrap_or_default().to_ascii_lowercase();
+    let mut words = name.split(['-', '_']);
+    address.starts_with("data:") || words.any(|word| PLACEHOLDERS.contains(&word))
 }
 
 fn is_script(address: &str) -> bool {
@@ -100,35 +118,4 @@ fn largest(set: &str) -> Option<&str> {
         }
     }
     best.map(|(address, _)| address).filter(|address| !address.is_empty())
-}
-
-/// Returns the TeX of a MathML formula, if it has one.
-pub(super) fn tex_of(tree: &Tree, id: u32) -> Option<String> {
-    // The annotation follows the formula: `math`, `semantics`, `annotation`.
-    let semantics = tree.children(id).find(|id| is_foreign(tree, *id, "semantics"))?;
-    let annotation = tree.children(semantics).find(|id| {
-        is_foreign(tree, *id, "annotation") && tree.attribute(*id, "encoding") == Some("application/x-tex")
-    })?;
-    let text: String = tree
-        .children(annotation)
-        .filter_map(|id| if let Data::Text(text) = &tree.node(id).data { Some(&**text) } else { None })
-        .collect();
-    (!text.trim().is_empty()).then_some(text)
-}
-
-fn is_foreign(tree: &Tree, id: u32, wanted: &str) -> bool {
-    matches!(&tree.node(id).data, Data::Element { name, foreign: true, .. } if &**name == wanted)
-}
-
-/// Returns true for an element that repeats the formula before it: KaTeX's layout or Wikipedia's image.
-pub(super) fn repeats_formula(tree: &Tree, id: u32) -> bool {
-    let has = |id: u32, start: &str| {
-        let class = tree.attribute(id, "class").unwrap_or_default();
-        class.split_ascii_whitespace().any(|word| word.starts_with(start))
-    };
-    // Only the four siblings before it, so that many siblings take linear time.
-    let before =
-        || std::iter::successors(Some(id), |id| Some(tree.node(*id).previous).filter(|id| *id != NIL)).skip(1).take(4);
-    let repeats = |own: &str, first: &str| has(id, own) && before().any(|id| has(id, first));
-    repeats("katex-html", "katex-mathml") || repeats("mwe-math-fallback", "mwe-math-mathml")
 }

@@ -6,6 +6,7 @@ mod element;
 mod escape;
 mod inline;
 mod lines;
+mod math;
 mod media;
 mod table;
 
@@ -13,6 +14,7 @@ use std::collections::HashSet;
 
 use sinew_base::{CancelTicker, CancelToken, Result};
 
+use self::clean::Cleaning;
 use self::element::{Role, role};
 use self::inline::{Inline, Kind};
 use self::lines::{Block, Lines};
@@ -21,10 +23,29 @@ use crate::tree::{Data, NIL, ROOT, Tree};
 
 /// Returns the document as Markdown. `page` is the length of the page in bytes. Runs in linear time.
 pub(crate) fn markdown(tree: &Tree, page: usize, options: &Options, cancel: &CancelToken) -> Result<String> {
+    let layouts = table::layouts(tree, cancel)?;
+    let mut cleaning = options.clean_content.then(|| Cleaning::new(tree));
+    loop {
+        let written = write(tree, page, options, (cleaning.as_ref(), &layouts), cancel)?;
+        if !written.is_empty() || !cleaning.as_mut().is_some_and(Cleaning::retry) {
+            return Ok(written);
+        }
+    }
+}
+
+/// Writes the document once.
+fn write(
+    tree: &Tree,
+    page: usize,
+    options: &Options,
+    (cleaning, layouts): (Option<&Cleaning>, &HashSet<u32>),
+    cancel: &CancelToken,
+) -> Result<String> {
     let mut writer = Writer {
         tree,
         options,
-        layouts: table::layouts(tree, cancel)?,
+        cleaning,
+        layouts,
         lines: Lines::new(page),
         inline: Inline::default(),
         roles: Vec::new(),
@@ -63,7 +84,8 @@ pub(crate) fn markdown(tree: &Tree, page: usize, options: &Options, cancel: &Can
 struct Writer<'a> {
     tree: &'a Tree,
     options: &'a Options,
-    layouts: HashSet<u32>,
+    cleaning: Option<&'a Cleaning>,
+    layouts: &'a HashSet<u32>,
     lines: Lines,
     inline: Inline,
     /// The roles of the open elements; `None` for other nodes.
@@ -97,11 +119,14 @@ struct OpenTable {
     rows: table::Rows,
     /// The text of the open cell.
     cell: Option<String>,
+    /// The element of the open or last cell.
+    cell_id: u32,
 }
 
 impl Writer<'_> {
     fn role(&self, id: u32) -> Option<Role> {
-        matches!(self.tree.node(id).data, Data::Element { .. }).then(|| role(self.tree, id, self.options))
+        matches!(self.tree.node(id).data, Data::Element { .. })
+            .then(|| role(self.tree, id, self.options, self.cleaning))
     }
 
     /// Handles the start of a node. Returns true if its children follow.
@@ -117,10 +142,12 @@ impl Writer<'_> {
             Role::Inline => {}
             Role::Block | Role::Row if self.table.as_ref().is_some_and(|table| table.cell.is_none()) => {
                 self.end_block();
-                if let Some(table) = &mut self.table
-                    && self.tree.name(id).is_some_and(|name| &**name == "tr")
-                {
-                    table.rows.begin_row();
+                if let Some(table) = &mut self.table {
+                    match self.tree.name(id).map(|name| &**name) {
+                        Some("tr") => table.rows.begin_row(),
+                        Some("thead" | "tbody" | "tfoot") => table.rows.end_group(),
+                        _ => {}
+                    }
                 }
             }
             Role::Block | Role::Row => self.end_block(),
@@ -170,10 +197,13 @@ impl Writer<'_> {
                 self.end_block();
                 self.table = Some(OpenTable { id, ..OpenTable::default() });
             }
+            // A cell of a table in a cell: its row becomes a line.
+            Role::Cell if self.in_cell() => self.inline.text(" "),
             Role::Cell => {
                 self.end_block();
                 if let Some(table) = &mut self.table {
                     table.cell = Some(String::new());
+                    table.cell_id = id;
                     self.inline.in_table = true;
                 }
             }
@@ -200,6 +230,7 @@ impl Writer<'_> {
                 self.inline.close(self.tree.node(id).first == NIL);
             }
             Role::Code => self.inline.close_code(),
+            Role::Cell if self.table.as_ref().is_some_and(|table| table.cell_id != id) => self.inline.text(" "),
             Role::Cell => {
                 self.end_block();
                 let shape = table::shape_of(self.tree, id);

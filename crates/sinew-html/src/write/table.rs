@@ -46,6 +46,12 @@ impl Rows {
         self.rows.push(Vec::new());
     }
 
+    /// Ends a group of rows: no cell spans beyond it.
+    pub(super) fn end_group(&mut self) {
+        self.end_row();
+        self.spanned.clear();
+    }
+
     /// Adds a cell to the row.
     pub(super) fn cell(&mut self, text: String, shape: Shape) {
         if self.rows.is_empty() {
@@ -134,7 +140,7 @@ impl Rows {
     }
 }
 
-/// Returns the shape of a cell. A cell that spans 0 rows spans the rest of its table.
+/// Returns the shape of a cell. A cell that spans 0 rows spans the rest of its group.
 pub(super) fn shape_of(tree: &Tree, id: u32) -> Shape {
     let number = |name: &str| tree.attribute(id, name).and_then(|span| span.trim().parse::<usize>().ok());
     let style = tree.attribute(id, "style").and_then(|style| {
@@ -182,12 +188,13 @@ impl Content {
 
     fn is_layout(&self) -> bool {
         let is_grid = self.rows >= 2 && self.cells >= 2 * self.rows;
-        self.has_table || !self.has_header && (self.has_sections || self.has_blocks && !is_grid)
+        // A table without a header that contains a table arranges the page.
+        !self.has_header && (self.has_table || self.has_sections || self.has_blocks && !is_grid)
     }
 }
 
-/// Returns the tables that are used for layout, of which only the content is written: those that contain a table, and
-/// those without a header that contain headings, or blocks but no grid. Needs one traversal of the whole tree.
+/// Returns the tables that are used for layout, of which only the content is written: those without a header
+/// that contain a table, headings, or blocks but no grid. Needs one traversal of the whole tree.
 pub(super) fn layouts(tree: &Tree, cancel: &CancelToken) -> Result<HashSet<u32>> {
     let mut layouts = HashSet::new();
     let mut tables: Vec<Content> = Vec::new();

@@ -238,12 +238,25 @@ fn finds_the_language_of_code_blocks() {
         "<figure data-language=rust><pre>",
         "<div class='highlight highlight-source-rust'><pre>",
         "<pre class='src src-rust'>",
+        "<figure class='highlight rust'><pre>",
+        "<pre class='code rust literal-block'>",
+        "<div class='mw-highlight mw-highlight-lang-rust mw-content-ltr'><pre>",
+        "<pre class='EnlighterJSRAW' data-enlighter-language=rust>",
+        "<pre><code class=rust>",
     ] {
         check(&format!("{pre}a\n"), "```rust\na\n```\n");
     }
-    for pre in
-        ["<pre lang='a b'>", "<pre class='highlight-default notranslate'>", "<pre class=rust>", "<div lang=en><pre>"]
-    {
+    for pre in [
+        "<pre lang='a b'>",
+        "<pre class='highlight-default notranslate'>",
+        "<pre class=rust>",
+        "<div lang=en><pre>",
+        "<pre lang=en>",
+        "<pre lang=en-US>",
+        "<pre class=language-none>",
+        "<pre class='code literal-block'>",
+        "<pre><code class=block>",
+    ] {
         check(&format!("{pre}a\n"), "```\na\n```\n");
     }
 }
@@ -256,6 +269,13 @@ fn finds_the_address_of_lazy_images() {
     check("<img data-srcset='a.png 300w,\n b.png 900w'>", "![](b.png)\n");
     check("<img srcset='a.png 2x' src=c.png>", "![](c.png)\n");
     check("<img src=' '>", "");
+    check("<img data-lazy-src=a.png src=blank.gif>", "![](a.png)\n");
+    check("<img data-src=a.png src='/i/lazy-placeholder.svg?x'>", "![](a.png)\n");
+    check("<img data-src=large.png src=a.png>", "![](a.png)\n");
+    check("<img data-original-src=a.png>", "![](a.png)\n");
+    check("<picture><source srcset='a.webp 1x, b.webp 2x'></picture>", "![](b.webp)\n");
+    check("<picture><source srcset=a.webp><img src=b.png alt=B></picture>", "![B](b.png)\n");
+    check("<amp-img src=a.png></amp-img>", "![](a.png)\n");
 }
 
 #[test]
@@ -284,6 +304,10 @@ fn players_and_frames_are_links() {
     check("<audio controls src=a.mp3></audio>", "[audio](a.mp3)\n");
     check("<object data=a.svg>x</object>", "[object](a.svg)\n");
     check("<p>a<iframe src='https://a.b/c' title='A map'></iframe>b", "a[A map](https://a.b/c)b\n");
+    check("<video><track src=t.vtt><source src=a.webm></video>", "[video](a.webm)\n");
+    check("<iframe data-src=a.html></iframe>", "[frame](a.html)\n");
+    check("<frameset><frame src=a.html title=A></frameset>", "[A](a.html)\n");
+    check("<map><area href=a alt=A></map>", "[A](a)\n");
     check("<iframe src='about:blank'></iframe><iframe src='javascript:x'></iframe><video></video>", "");
 }
 
@@ -305,4 +329,103 @@ fn clean_content_keeps_the_main_text() {
     );
     check_clean("<blockquote>q<footer>w</footer></blockquote>", "> q\n>\n> w\n");
     check_clean("<form><label>Name</label><input><select><option>o</select></form>a", "a\n");
+}
+
+#[test]
+fn clean_content_never_removes_everything() {
+    check_clean("<form id=aspnetForm><h1>T</h1><p>a</p><input type=submit value=Go></form>", "# T\n\na\n");
+    for (open, close) in [
+        ("<nav>", "</nav>"),
+        ("<aside class=layout>", "</aside>"),
+        ("<div aria-hidden=true>", "</div>"),
+        ("<footer>", "</footer>"),
+        ("<dialog open>", "</dialog>"),
+    ] {
+        check_clean(&format!("{open}<main><p>a</p></main>{close}"), "a\n");
+        check_clean(&format!("b{open}<article><p>a</p></article>{close}"), "b\n\na\n");
+        check_clean(&format!("{open}<p>a</p>{close}"), "a\n");
+        // Another part is the main text.
+        check_clean(&format!("<main>b</main>{open}<article>a</article>{close}"), "b\n");
+    }
+    check_clean("<nav>n</nav><footer>f</footer>", "f\n");
+    check_clean("<nav>n</nav><form>f</form>", "f\n");
+    check_clean("<p hidden>a</p>", "a\n");
+    check_clean("<input><select><option>o</select>", "");
+    check_clean("<dl><dt><button>t</button><dd>d</dl>", "t\n\nd\n");
+    check_clean("<form><fieldset><legend>l</legend><p>a</p></fieldset></form>b", "l\n\na\n\nb\n");
+}
+
+#[test]
+fn cells_end_with_their_group_of_rows() {
+    check(
+        "<table><thead><tr><th>a<th>b<tbody><tr><td rowspan=9>1<td>2<tbody><tr><td>3<td>4</table>",
+        "| a | b |\n| --- | --- |\n| 1 | 2 |\n| 3 | 4 |\n",
+    );
+    check(
+        "<table><thead><tr><th rowspan=0>a<th>b<tbody><tr><td>1<td rowspan=0>2<tr><td>3<tfoot><tr><td>4<td>5</table>",
+        "| a | b |\n| --- | --- |\n| 1 | 2 |\n| 3 | |\n| 4 | 5 |\n",
+    );
+}
+
+#[test]
+fn a_table_in_a_cell_keeps_the_table() {
+    check(
+        "<table><tr><th>a<th>b<tr><td>x<table><tr><td>1<td>2<tr><td>3<td>4</table>y<td>c<tr><td>d<td>e</table>",
+        "| a | b |\n| --- | --- |\n| x<br>1 2<br>3 4<br>y | c |\n| d | e |\n",
+    );
+    check(
+        "<table><tr><td>a<td><table><tr><th>b<th>c<tr><td>1<td>2</table></table>",
+        "a\n\n| b | c |\n| --- | --- |\n| 1 | 2 |\n",
+    );
+}
+
+#[test]
+fn writes_mathml_as_tex() {
+    for (mathml, tex) in [
+        ("<mi>y</mi><mo>+</mo><mfrac><mn>1</mn><mn>2</mn></mfrac>", "y+\\frac{1}{2}"),
+        ("<msup><mi>x</mi><mn>2</mn></msup><msqrt><mi>z</mi></msqrt>", "x^{2}\\sqrt{z}"),
+        ("<msup><mrow><mi>x</mi><mo>+</mo><mn>1</mn></mrow><mn>2</mn></msup>", "{x+1}^{2}"),
+        ("<msubsup><mo>∫</mo><mn>0</mn><mi>n</mi></msubsup><mi>sin</mi>", "∫_{0}^{n}\\mathrm{sin}"),
+        ("<mroot><mi>x</mi><mn>3</mn></mroot><mtext>for {}</mtext>", "\\sqrt[3]{x}\\text{for \\{\\}}"),
+        (
+            "<mtable><mtr><mtd><mi>a</mi></mtd><mtd><mi>b</mi></mtd></mtr><mtr><mtd><mi>c</mi></mtd></mtr></mtable>",
+            "\\begin{matrix}a & b \\\\ c\\end{matrix}",
+        ),
+    ] {
+        check(&format!("<math>{mathml}</math>"), &format!("${tex}$\n"));
+        check(&format!("<math><semantics><mrow>{mathml}</mrow></semantics></math>"), &format!("${tex}$\n"));
+    }
+}
+
+#[test]
+fn writes_the_formulas_of_mathjax_and_pandoc_once() {
+    check("a <script type=math/tex>x_1 < 2</script> b", "a $x_1 < 2$ b\n");
+    check("<p><script type='math/tex; mode=display'>x</script>", "$$x$$\n");
+    check(
+        "<span class=MathJax_Preview>p</span><span class=MathJax><span>p</span></span><script type=math/tex>x</script>",
+        "$x$\n",
+    );
+    let mathjax = "<mjx-container><mjx-math aria-hidden=true><mjx-mi>q</mjx-mi></mjx-math>\
+        <mjx-assistive-mml><math><mi>q</mi></math></mjx-assistive-mml></mjx-container>";
+    check(mathjax, "q\n");
+    check_clean(mathjax, "q\n");
+    check("<span class='math inline'>\\(a_1*b\\)</span>", "$a_1*b$\n");
+    check("<span class='math display'>\\[a\\]</span> <span class='math inline'>b_*</span>", "$$a$$ $b_*$\n");
+    check("<div class='math notranslate'>\\[a\\]</div>", "$$a$$\n");
+    check("<span class='math'>a*b <i>c</i></span>", "a\\*b *c*\n");
+    check("<script>x</script><script type=text/javascript>y</script>a", "a\n");
+}
+
+#[test]
+fn line_numbers_are_not_code() {
+    for page in [
+        "<table><tr><td class='gutter gl'><pre class=lineno>1\n2\n</pre><td class=code><pre>a\nb\n</pre></table>",
+        "<table><tr><td class=linenos><div class=linenodiv><pre>1\n2</pre></div><td class=code><pre>a\nb</pre></table>",
+        "<pre><span class=linenos>1</span>a\n<span class=linenos>2</span>b</pre>",
+        "<div class=fragment><div class=line><span class=lineno>1</span>a</div><div class=line>b</div></div>",
+        "<pre><span class=code-line>a</span><span class=code-line>b</span></pre>",
+    ] {
+        check(page, "```\na\nb\n```\n");
+    }
+    check("<div class=gutter>1 to 2</div><div class=fragment>a</div>", "1 to 2\n\na\n");
 }
