@@ -109,6 +109,11 @@ fn reads_text_that_is_only_offered_by_its_media_type() {
         ("text/plain;charset=utf-8", "hällo ✓".as_bytes(), "hällo ✓"),
         ("text/plain", "hällo ✓".as_bytes(), "hällo ✓"),
         ("text/plain", b"caf\xe9", "café"),
+        ("text/plain;charset=UTF-8", "hällo ✓".as_bytes(), "hällo ✓"),
+        ("Text/Plain; Charset=utf-8", "hällo ✓".as_bytes(), "hällo ✓"),
+        ("text/plain;charset=\"utf-8\"", "hällo ✓".as_bytes(), "hällo ✓"),
+        ("text/plain;charset=iso-8859-1", b"caf\xe9", "café"),
+        ("TEXT", "hällo ✓".as_bytes(), "hällo ✓"),
     ] {
         server.offer(target, bytes);
         assert_eq!(clipboard.read_text().unwrap().as_deref(), Some(text), "{target}");
@@ -136,7 +141,14 @@ fn images_of_other_formats_become_png() {
         ("image/x-bmp", encoded(ImageFormat::Bmp), true),
         ("image/x-MS-bmp", encoded(ImageFormat::Bmp), true),
         ("image/webp", encoded(ImageFormat::WebP), true),
+        ("image/x-ms-bmp", encoded(ImageFormat::Bmp), true),
+        ("image/x-win-bitmap", encoded(ImageFormat::Bmp), true),
+        ("IMAGE/BMP", encoded(ImageFormat::Bmp), true),
+        ("image/x-png", encoded(ImageFormat::Png), true),
+        ("image/png", encoded(ImageFormat::Bmp), true),
+        ("image/png", encoded(ImageFormat::Jpeg), false),
         ("image/jpeg", encoded(ImageFormat::Jpeg), false),
+        ("image/pjpeg", encoded(ImageFormat::Jpeg), false),
         ("image/gif", encoded(ImageFormat::Gif), false),
     ] {
         server.offer(target, &bytes);
@@ -145,9 +157,11 @@ fn images_of_other_formats_become_png() {
         assert_eq!((read.width(), read.height()), (9, 7), "{target}");
         assert!(!is_exact || read.to_rgb8() == picture.to_rgb8(), "{target}");
     }
-    server.offer("image/tiff", tiff);
-    let png = clipboard.read_image().unwrap().unwrap();
-    assert_eq!(image::load_from_memory(&png).unwrap().to_luma8().into_raw(), [0x10, 0xf0]);
+    for target in ["image/tiff", "image/tif"] {
+        server.offer(target, tiff);
+        let png = clipboard.read_image().unwrap().unwrap();
+        assert_eq!(image::load_from_memory(&png).unwrap().to_luma8().into_raw(), [0x10, 0xf0]);
+    }
     server.offer("image/bmp", b"no picture");
     let error = clipboard.read_image().unwrap_err();
     assert!(error.message().contains("image/bmp"), "{error}");

@@ -29,14 +29,6 @@ x11rb::atom_manager! {
         TEXT_PLAIN: b"text/plain",
         TEXT_UTF8: b"text/plain;charset=utf-8",
         PNG: b"image/png",
-        TIFF: b"image/tiff",
-        BMP: b"image/bmp",
-        X_BMP: b"image/x-bmp",
-        X_MS_BMP: b"image/x-MS-bmp",
-        WEBP: b"image/webp",
-        JPEG: b"image/jpeg",
-        JPG: b"image/jpg",
-        GIF: b"image/gif",
         SINEW_DATA,
     }
 }

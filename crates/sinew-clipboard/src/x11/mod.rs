@@ -1,17 +1,20 @@
 //! The X11 selection `CLIPBOARD`.
 
 mod connection;
+mod formats;
 mod read;
 mod serve;
 
 use parking_lot::Mutex;
 
 use sinew_base::{CancelToken, Error, ErrorCode, Result};
+use sinew_image::{ImageFormat, SourceFormat};
 
 use crate::ClipboardOptions;
 use connection::Connection;
+use formats::Encoding;
 use serve::Owner;
-use x11rb::protocol::xproto::AtomEnum;
+use x11rb::protocol::xproto::{Atom, AtomEnum};
 
 #[derive(Debug)]
 pub(crate) struct Clipboard {
@@ -27,21 +30,16 @@ impl Clipboard {
     pub(crate) fn read_text(&self) -> Result<Option<String>> {
         let Some(display) = self.display() else { return Ok(None) };
         let connection = Connection::open(display, self.options.timeout)?;
-        let atoms = &connection.atoms;
-        let old = u32::from(AtomEnum::STRING);
         // Some owners send the format they have, regardless of the request.
-        for target in [atoms.UTF8_STRING, atoms.TEXT_UTF8, old, atoms.TEXT_PLAIN] {
+        for target in text_targets(&connection)? {
             let Some(data) = read::selection(&connection, target)? else { continue };
-            if data.kind == old {
-                return Ok(Some(latin_1(data.bytes)));
-            }
-            if [atoms.UTF8_STRING, atoms.TEXT_UTF8].contains(&data.kind) {
-                return Ok(Some(String::from_utf8_lossy(&data.bytes).into_owned()));
-            }
-            // The format does not name its encoding.
-            if data.kind == atoms.TEXT_PLAIN {
-                return Ok(Some(String::from_utf8(data.bytes).unwrap_or_else(|error| latin_1(error.into_bytes()))));
-            }
+            let name = read::names(&connection, &[data.kind])?.pop();
+            let Some(encoding) = name.and_then(|(_, name)| formats::encoding(&name)) else { continue };
+            return Ok(Some(match encoding {
+                Encoding::Utf8 => String::from_utf8_lossy(&data.bytes).into_owned(),
+                Encoding::Latin1 => latin_1(data.bytes),
+                Encoding::Unknown => String::from_utf8(data.bytes).unwrap_or_else(|error| latin_1(error.into_bytes())),
+            }));
         }
         Ok(None)
     }
@@ -49,18 +47,14 @@ impl Clipboard {
     pub(crate) fn read_image(&self) -> Result<Option<Vec<u8>>> {
         let Some(display) = self.display() else { return Ok(None) };
         let connection = Connection::open(display, self.options.timeout)?;
-        let Some((name, data)) = image(&connection)? else { return Ok(None) };
-        if name == "image/png" {
-            return match data.bytes.starts_with(b"\x89PNG\r\n\x1a\n") {
-                true => Ok(Some(data.bytes)),
-                false => {
-                    Err(Error::new(ErrorCode::InvalidData, "clipboard: the data offered as image/png is not a PNG"))
-                }
-            };
+        let Some((name, bytes)) = image(&connection)? else { return Ok(None) };
+        // Some owners offer every image as PNG.
+        if SourceFormat::of(&bytes) == Some(SourceFormat::Png) {
+            return Ok(Some(bytes));
         }
         let never = CancelToken::never();
-        let converted = sinew_image::decode(&data.bytes, &never)
-            .and_then(|picture| picture.encode(sinew_image::ImageFormat::Png, 100, &never));
+        let converted =
+            sinew_image::decode(&bytes, &never).and_then(|picture| picture.encode(ImageFormat::Png, 100, &never));
         converted.map(Some).map_err(|error| {
             let message = format!("clipboard: the data offered as {name} cannot be converted: {}", error.message());
             Error::new(error.code(), message)
@@ -83,29 +77,36 @@ impl Clipboard {
     }
 }
 
-/// Returns the image in the clipboard and the name of its format. If the owner lists its formats, the first of ours that
-/// it has; otherwise PNG. Formats without losses come first.
-fn image(connection: &Connection) -> Result<Option<(&'static str, read::SelectionData)>> {
+/// Returns the formats in which to request a text: of those that the owner lists, the ones that name their encoding
+/// first, then the usual ones, for an owner with an incomplete list.
+fn text_targets(connection: &Connection) -> Result<Vec<Atom>> {
     let atoms = &connection.atoms;
-    let formats = [
-        (atoms.PNG, "image/png"),
-        (atoms.TIFF, "image/tiff"),
-        (atoms.BMP, "image/bmp"),
-        (atoms.X_BMP, "image/x-bmp"),
-        (atoms.X_MS_BMP, "image/x-MS-bmp"),
-        (atoms.WEBP, "image/webp"),
-        (atoms.JPEG, "image/jpeg"),
-        (atoms.JPG, "image/jpg"),
-        (atoms.GIF, "image/gif"),
-    ];
-    let offered = read::targets(connection)?;
-    for (target, name) in formats {
-        let is_offered = offered.as_ref().map_or(target == atoms.PNG, |offered| offered.contains(&target));
-        if !is_offered {
-            continue;
+    let offered = read::targets(connection)?.unwrap_or_default();
+    let encoded_as = |encoding| {
+        let fits = move |(_, name): &&(Atom, String)| formats::encoding(name) == Some(encoding);
+        offered.iter().filter(fits).map(|(atom, _)| *atom)
+    };
+    let listed = encoded_as(Encoding::Utf8).chain(encoded_as(Encoding::Unknown)).chain(encoded_as(Encoding::Latin1));
+    let usual = [atoms.UTF8_STRING, atoms.TEXT_UTF8, AtomEnum::STRING.into(), atoms.TEXT_PLAIN, atoms.TEXT];
+    let mut targets: Vec<Atom> = Vec::new();
+    for target in listed.chain(usual) {
+        if !targets.contains(&target) {
+            targets.push(target);
         }
+    }
+    Ok(targets)
+}
+
+/// Returns the image in the clipboard and the name of its format. If the owner lists its formats, the best of ours that
+/// it has; otherwise PNG.
+fn image(connection: &Connection) -> Result<Option<(String, Vec<u8>)>> {
+    let offered = read::targets(connection)?.unwrap_or_else(|| vec![(connection.atoms.PNG, "image/png".to_string())]);
+    let ranked = offered.into_iter().filter_map(|(atom, name)| Some((formats::image_rank(&name)?, atom, name)));
+    let mut ranked: Vec<_> = ranked.collect();
+    ranked.sort();
+    for (_, target, name) in ranked {
         if let Some(data) = read::selection(connection, target)?.filter(|data| data.kind == target) {
-            return Ok(Some((name, data)));
+            return Ok(Some((name, data.bytes)));
         }
     }
     Ok(None)

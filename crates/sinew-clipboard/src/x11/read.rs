@@ -24,7 +24,11 @@ pub(super) struct SelectionData {
 
 /// Returns the selection as `target`; `None` if it has no owner or the owner does not support the format.
 pub(super) fn selection(connection: &Connection, target: Atom) -> Result<Option<SelectionData>> {
-    ask(connection, target).map_err(|error| match error {
+    ask(connection, target).map_err(explained)
+}
+
+fn explained(failure: Failure) -> Error {
+    match failure {
         Failure::Large => Error::new(
             ErrorCode::LimitExceeded,
             format!("clipboard: the selection is larger than {} MiB", MAX_BYTES / 1024 / 1024),
@@ -34,11 +38,14 @@ pub(super) fn selection(connection: &Connection, target: Atom) -> Result<Option<
         }
         Failure::Lost(error) => Error::new(ErrorCode::Io, format!("clipboard: lost the display: {error}")),
         Failure::Refused(error) => Error::new(ErrorCode::Io, format!("clipboard: the display refused: {error}")),
-    })
+    }
 }
 
-/// Returns the formats that the owner of the selection offers; `None` if it does not list them.
-pub(super) fn targets(connection: &Connection) -> Result<Option<Vec<Atom>>> {
+/// The maximum number of formats that are looked at.
+const MAX_TARGETS: usize = 1024;
+
+/// Returns the formats that the owner of the selection offers, with their names; `None` if it does not list them.
+pub(super) fn targets(connection: &Connection) -> Result<Option<Vec<(Atom, String)>>> {
     let Some(list) = selection(connection, connection.atoms.TARGETS)? else { return Ok(None) };
     // Some owners send the list in the format of its name.
     if list.kind != u32::from(AtomEnum::ATOM) && list.kind != connection.atoms.TARGETS {
@@ -46,7 +53,26 @@ pub(super) fn targets(connection: &Connection) -> Result<Option<Vec<Atom>>> {
     }
     // The numbers are in the byte order of the connection, which is that of this machine.
     let (atoms, _) = list.bytes.as_chunks::<4>();
-    Ok(Some(atoms.iter().map(|bytes| Atom::from_ne_bytes(*bytes)).collect()))
+    let atoms: Vec<Atom> = atoms.iter().take(MAX_TARGETS).map(|bytes| Atom::from_ne_bytes(*bytes)).collect();
+    Ok(Some(names(connection, &atoms)?))
+}
+
+/// Returns the atoms that exist with their names.
+pub(super) fn names(connection: &Connection, atoms: &[Atom]) -> Result<Vec<(Atom, String)>> {
+    let lost = |error| explained(Failure::Lost(error));
+    connection.extend_deadline();
+    // All requests are sent before the first answer is read.
+    let requests = atoms.iter().map(|atom| connection.x.get_atom_name(*atom)).collect::<Result<Vec<_>, _>>();
+    let mut names = Vec::new();
+    for (atom, request) in atoms.iter().zip(requests.map_err(lost)?) {
+        match request.reply() {
+            Ok(reply) => names.push((*atom, String::from_utf8_lossy(&reply.name).into_owned())),
+            // An owner may list numbers that are no atoms.
+            Err(ReplyError::X11Error(_)) => {}
+            Err(ReplyError::ConnectionError(error)) => return Err(lost(error)),
+        }
+    }
+    Ok(names)
 }
 
 enum Failure {
