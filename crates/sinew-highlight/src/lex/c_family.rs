@@ -10,6 +10,10 @@ use crate::category::Category::{
     self, Comment, Function, Keyword, Number, Operator, Plain, Punctuation, String, Type, Variable,
 };
 
+/// The length within which C#'s `$"…{code}…"` must end; without a limit, a line of unclosed ones would be searched for
+/// each of them.
+const MOST_INTERPOLATED: usize = 2000;
+
 /// The state of the lexer between lines.
 #[derive(Clone)]
 pub(crate) struct CFamily {
@@ -468,7 +472,9 @@ impl CFamily {
 
     /// Handles the content of `$"…"`: simple names in braces are recognised, everything else stays a string.
     fn interpolated(&mut self, line: &mut Line<'_, '_, '_>, from: usize) {
-        let end = line.quote_end(b'"', from).unwrap_or(line.text.len());
+        let end = interpolated_end(&line.text[..line.text.len().min(from + MOST_INTERPOLATED)], from, 0)
+            .or_else(|| line.quote_end(b'"', from))
+            .unwrap_or(line.text.len());
         let mut index = from;
         while index < end {
             if line.byte(index) == b'{' && line.byte(index + 1) == b'{' {
@@ -685,4 +691,48 @@ impl Rules {
 /// Returns true for a Go name between a closing bracket and a dot, which is not a type.
 fn glued_call(last: PreviousToken, next: u8) -> bool {
     last == PreviousToken::Close && next == b'.'
+}
+
+/// Returns the end of C#'s `$"…{code}…"`; strings in the code may contain quotes and braces. `None` if the string or its
+/// code does not end on the line, or if strings are nested too deeply.
+fn interpolated_end(text: &[u8], mut index: usize, depth: usize) -> Option<usize> {
+    const DEEPEST: usize = 8;
+    // The number of open braces: 0 in the text of the string.
+    let mut braces = 0usize;
+    loop {
+        let byte = *text.get(index)?;
+        let next = text.get(index + 1).copied();
+        index += match byte {
+            b'\\' => 2,
+            b'{' | b'}' if braces == 0 && next == Some(byte) => 2,
+            b'"' if braces == 0 => return Some(index + 1),
+            b'"' if depth < DEEPEST => interpolated_end_or_quote(text, index, depth)? - index,
+            b'"' => return None,
+            b'\'' if braces > 0 && text.get(index + 2) == Some(&b'\'') => 3,
+            b'{' => {
+                braces += 1;
+                1
+            }
+            b'}' => {
+                braces = braces.saturating_sub(1);
+                1
+            }
+            _ => 1,
+        };
+    }
+}
+
+/// Returns the end of the string in code that begins with the quote at `index`.
+fn interpolated_end_or_quote(text: &[u8], index: usize, depth: usize) -> Option<usize> {
+    if index > 0 && text[index - 1] == b'$' {
+        return interpolated_end(text, index + 1, depth + 1);
+    }
+    let mut at = index + 1;
+    loop {
+        match *text.get(at)? {
+            b'"' => return Some(at + 1),
+            b'\\' => at += 2,
+            _ => at += 1,
+        }
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use super::scan::{Line, begins_name};
+use super::scan::{Line, begins_name, is_name};
 use super::words::{Then, Words};
 use crate::category::Category::{Comment, Function, Keyword, Number, Operator, Plain, Punctuation, String, Type};
 
@@ -14,6 +14,11 @@ pub(crate) struct Sql {
     comment: bool,
     /// The quote of the open string, and whether a backslash escapes in it.
     quote: Option<(u8, bool)>,
+    /// The end of the open string of Oracle: `]'`.
+    delimiter: Option<[u8; 2]>,
+    /// The tag of the open body of PostgreSQL, `$$` or `$name$`. It is a string, but usually contains code, which is
+    /// highlighted; whatever is open in it ends with it.
+    body: Option<Box<[u8]>>,
 }
 
 static WORDS: LazyLock<Words> = LazyLock::new(|| {
@@ -66,6 +71,9 @@ impl Sql {
         if let Some((quote, escapes)) = self.quote {
             self.string(line, quote, escapes);
         }
+        if let Some(delimiter) = self.delimiter {
+            self.delimited(line, delimiter);
+        }
         let mut creates = false;
         loop {
             line.blanks();
@@ -91,6 +99,18 @@ impl Sql {
                     line.take(at + 2, String);
                     self.string(line, next, true);
                 }
+                b'q' | b'Q' if next == b'\'' && !self.mysql && line.byte(at + 2) > b' ' => {
+                    let close = match line.byte(at + 2) {
+                        b'[' => b']',
+                        b'(' => b')',
+                        b'{' => b'}',
+                        b'<' => b'>',
+                        other => other,
+                    };
+                    line.take(at + 3, String);
+                    self.delimited(line, [close, b'\'']);
+                }
+                b'$' if !self.mysql && self.tag(line) => {}
                 b'0'..=b'9' => line.take(line.number_end(at, false), Number),
                 b'(' | b')' | b',' | b';' | b'.' | b'[' | b']' => line.take(at + 1, Punctuation),
                 b'+' | b'-' | b'*' | b'/' | b'%' | b'=' | b'<' | b'>' | b'!' | b'|' | b'&' | b'^' | b'~' | b':'
@@ -122,16 +142,50 @@ impl Sql {
     }
 
     fn block(&mut self, line: &mut Line<'_, '_, '_>) {
-        let end = line.find(b"*/", line.at);
-        self.comment = end.is_none();
-        line.take(end.map_or(line.text.len(), |end| end + 2), Comment);
+        let end = line.find(b"*/", line.at).map(|end| end + 2);
+        let stop = self.body_end(line, end);
+        self.comment = end.is_none() && stop.is_none();
+        line.take(stop.or(end).unwrap_or(line.text.len()), Comment);
     }
 
     /// Highlights the rest of a string; a doubled quote ends and reopens it, which looks the same.
     fn string(&mut self, line: &mut Line<'_, '_, '_>, quote: u8, escapes: bool) {
         let end =
             if escapes { line.quote_end(quote, line.at) } else { line.find(&[quote], line.at).map(|end| end + 1) };
-        self.quote = if end.is_none() { Some((quote, escapes)) } else { None };
+        let stop = self.body_end(line, end);
+        self.quote = if end.is_none() && stop.is_none() { Some((quote, escapes)) } else { None };
+        line.take(stop.or(end).unwrap_or(line.text.len()), String);
+    }
+
+    /// Highlights the rest of `q'[…]'`.
+    fn delimited(&mut self, line: &mut Line<'_, '_, '_>, delimiter: [u8; 2]) {
+        let end = line.find(&delimiter, line.at).map(|end| end + 2);
+        self.delimiter = if end.is_none() { Some(delimiter) } else { None };
         line.take(end.unwrap_or(line.text.len()), String);
+    }
+
+    /// Returns the position of the tag that ends the open body, if that is before `end`.
+    fn body_end(&self, line: &Line<'_, '_, '_>, end: Option<usize>) -> Option<usize> {
+        line.find_before(self.body.as_deref()?, line.at, end.unwrap_or(line.text.len()))
+    }
+
+    /// Highlights the tag that begins or ends a body; returns false if there is none here.
+    fn tag(&mut self, line: &mut Line<'_, '_, '_>) -> bool {
+        let at = line.at;
+        if let Some(tag) = &self.body {
+            let ends = line.starts_with(tag);
+            if ends {
+                line.take(at + tag.len(), String);
+                self.body = None;
+            }
+            return ends;
+        }
+        let end = if begins_name(line.byte(at + 1)) { line.name_end(at + 1) } else { at + 1 };
+        if line.byte(end) != b'$' || at > 0 && is_name(line.byte(at - 1)) {
+            return false;
+        }
+        self.body = Some(line.text[at..=end].into());
+        line.take(end + 1, String);
+        true
     }
 }

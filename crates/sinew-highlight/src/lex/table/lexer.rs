@@ -316,6 +316,11 @@ fn heredoc(table: &CompiledRules, line: &mut Line<'_, '_, '_>, context: &mut Con
             continue;
         }
         let mut from = line.at + begin.len();
+        let after = line.after_blanks(from);
+        // Perl: `<< 'A B'`. Elsewhere an operator may precede a string.
+        if table.rules.spaced_heredocs && matches!(line.byte(after), b'"' | b'\'') {
+            from = after;
+        }
         let quote = line.byte(from);
         let quoted = matches!(quote, b'"' | b'\'');
         if quoted {

@@ -21,6 +21,8 @@ pub(crate) struct Rules {
     pub(crate) delimited: &'static [Delimited],
     /// Prefixes of a here-document's label.
     pub(crate) heredocs: &'static [&'static str],
+    /// True if blanks may precede a quoted label.
+    pub(crate) spaced_heredocs: bool,
     /// Prefixes of a name: `$x`, `@x`, `:x`.
     pub(crate) sigils: &'static [Sigil],
     /// Lines identified by their start.
@@ -183,6 +185,7 @@ pub(crate) const PLAIN: Rules = Rules {
     regions: &[],
     delimited: &[],
     heredocs: &[],
+    spaced_heredocs: false,
     sigils: &[],
     lines: &[],
     keys: &[],

@@ -245,6 +245,7 @@ languages! {
             spaced("qq", 1), spaced("qw", 1), spaced("qr", 1), spaced("qx", 1), spaced("q", 1), spaced("m", 1), spaced("s", 2), spaced("tr", 2), spaced("y", 2),
         ],
         heredocs: &["<<~", "<<"],
+        spaced_heredocs: true,
         sigils: &[
             Sigil { braces: "{", specials: "_&!@/\\,;.$0123456789+", ..sigil("$#", Variable) },
             Sigil { braces: "{", specials: "_&`'+!@/\\,;.$<>()[]0^|?:-", ..sigil("$", Variable) },

@@ -89,7 +89,7 @@ languages! {
         ],
         words_at_start: true,
         comments: &[HASH],
-        regions: &[DOUBLE.interpolations(MAKE_INTERPOLATIONS), SINGLE.interpolations(MAKE_INTERPOLATIONS)],
+        regions: &[DOUBLE.interpolations(MAKE_INTERPOLATIONS), SINGLE.at(Anchor::NotAfterValue).interpolations(MAKE_INTERPOLATIONS)],
         sigils: &[VARIABLE],
         keys: &[key("=", Variable), key(":=", Variable), key("::=", Variable), key("?=", Variable), key("+=", Variable), key("!=", Variable), key(":", Function)],
         begins: ".-",
