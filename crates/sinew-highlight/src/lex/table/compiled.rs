@@ -64,6 +64,7 @@ impl CompiledRules {
             .chain(rules.sigils.iter().map(|sigil| sigil.mark))
             .chain(rules.number_prefixes.iter().copied())
             .chain(if rules.signed { ["-", "+"].as_slice() } else { &[] }.iter().copied())
+            .chain(if rules.tagged_strings { ["{"].as_slice() } else { &[] }.iter().copied())
             .chain([".", "\\"]);
         for begin in begins {
             special[begin.as_bytes()[0] as usize] = true;

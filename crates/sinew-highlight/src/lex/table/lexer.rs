@@ -23,6 +23,8 @@ pub(crate) struct TableLexer {
     delimited: Option<OpenDelimited>,
     /// The label of the open here-document, and whether its end may be indented.
     heredoc: Option<(Box<[u8]>, bool)>,
+    /// The end of the open string of OCaml: `|name}`.
+    tagged: Option<Box<[u8]>>,
     /// True if the previous line ended with a backslash.
     continued: bool,
     /// The category of the value at the end of the previous line.
@@ -53,7 +55,15 @@ struct Context {
 
 impl TableLexer {
     pub(crate) fn new(language: &'static Language) -> Self {
-        Self { language, frames: Frames::default(), delimited: None, heredoc: None, continued: false, value: None }
+        Self {
+            language,
+            frames: Frames::default(),
+            delimited: None,
+            heredoc: None,
+            tagged: None,
+            continued: false,
+            value: None,
+        }
     }
 
     pub(crate) fn line(&mut self, line: &mut Line<'_, '_, '_>) {
@@ -79,6 +89,10 @@ impl TableLexer {
         };
         if let Some(open) = self.delimited {
             self.delimited_rest(line, open);
+            context.before = PreviousToken::Value;
+        }
+        if let Some(end) = self.tagged.take() {
+            self.tagged_rest(line, end);
             context.before = PreviousToken::Value;
         }
         if table.has_line_rules && line.at == 0 && !self.frames.in_text() {
@@ -133,7 +147,7 @@ impl TableLexer {
                 return true;
             }
         }
-        if self.delimited(table, line, context) || heredoc(table, line, context) {
+        if self.delimited(table, line, context) || heredoc(table, line, context) || self.tagged(table, line, context) {
             return true;
         }
         for sigil in rules.sigils {
@@ -253,6 +267,36 @@ impl TableLexer {
             return true;
         }
         false
+    }
+
+    /// Handles OCaml's `{name|…|name}`.
+    fn tagged(&mut self, table: &CompiledRules, line: &mut Line<'_, '_, '_>, context: &mut Context) -> bool {
+        let from = line.at + 1;
+        if !table.rules.tagged_strings || line.first() != b'{' {
+            return false;
+        }
+        let rest = &line.text[from..];
+        let name =
+            rest.iter().take_while(|byte| byte.is_ascii_lowercase() || **byte == b'_').take(LONGEST_LABEL).count();
+        if line.byte(from + name) != b'|' {
+            return false;
+        }
+        let end = [b"|", &rest[..name], b"}"].concat();
+        line.take(from + name + 1, String);
+        context.before = PreviousToken::Value;
+        context.then = Then::Any;
+        self.tagged_rest(line, end.into());
+        true
+    }
+
+    fn tagged_rest(&mut self, line: &mut Line<'_, '_, '_>, end: Box<[u8]>) {
+        match line.find(&end, line.at) {
+            Some(found) => line.take(found + end.len(), String),
+            None => {
+                line.rest(String);
+                self.tagged = Some(end);
+            }
+        }
     }
 
     fn delimited_rest(&mut self, line: &mut Line<'_, '_, '_>, mut open: OpenDelimited) {

@@ -23,6 +23,8 @@ pub(crate) struct Rules {
     pub(crate) heredocs: &'static [&'static str],
     /// True if blanks may precede a quoted label.
     pub(crate) spaced_heredocs: bool,
+    /// True if `{name|…|name}` is a string.
+    pub(crate) tagged_strings: bool,
     /// Prefixes of a name: `$x`, `@x`, `:x`.
     pub(crate) sigils: &'static [Sigil],
     /// Lines identified by their start.
@@ -186,6 +188,7 @@ pub(crate) const PLAIN: Rules = Rules {
     delimited: &[],
     heredocs: &[],
     spaced_heredocs: false,
+    tagged_strings: false,
     sigils: &[],
     lines: &[],
     keys: &[],
