@@ -41,7 +41,7 @@ test("bytes are taken from views too, and may change afterwards", async () => {
 
 test("what cannot be is refused", async () => {
   const image = await PhotonImage.parse(gif);
-  for (const [width, height] of [[0, 1], [1, 0], [-1, 1], [1.5, 1], [Number.NaN, 1], [1e9, 1], [16_385, 1]]) {
+  for (const [width, height] of [[0, 1], [1, 0], [-1, 1], [1.5, 1], [Number.NaN, 1], [1e9, 1], [2 ** 29, 1]]) {
     await assert.rejects(image.resize(width, height), Error, `${width}×${height}`);
   }
   await assert.rejects(image.resize("1", 1), { name: "TypeError", message: /resize: width/ });
@@ -50,7 +50,7 @@ test("what cannot be is refused", async () => {
   await assert.rejects(image.resize(1, 1, 9), { message: "Invalid sampling filter: 9" });
   for (const orientation of [0, 9, 300, 1.5]) await assert.rejects(image.orient(orientation), { name: "RangeError", message: /^orient: orientation must be/ });
   await assert.rejects(image.extend(1, 0, 1, 1), { code: "ERR_INVALID_ARG_VALUE", message: /does not lie within 1×1 pixels/ });
-  await assert.rejects(image.extend(0, 0, 16385, 1), { message: /16385×1/ });
+  await assert.rejects(image.extend(0, 0, 2 ** 30, 1), { message: /1073741824×1/ });
   await assert.rejects(image.extend(0, 0, 2, 2, [0, 0, 0]), { name: "TypeError", message: /extend: colour/ });
   await assert.rejects(image.extend(0, 0, 2, 2, [0, 0, 0, 256]), { name: "RangeError", message: /extend: colour must be 0–255/ });
   const turned = await (await image.extend(0, 0, 3, 2)).orient(6);
