@@ -91,6 +91,8 @@
 //!   same frame.
 //! - A terminal line of two rows is split by erasing and rewriting the last cell of the first row, since terminals
 //!   disagree about what splits it.
+//! - Rows of unfinished Markdown whose text is complete scroll out as they are when there is no room for them, or when the
+//!   terminal pushes them out; what follows may be laid out differently, such as a table whose columns become wider.
 //! - Terminals that wrap rows at a narrower width may push rows out of the screen although there is room below; live
 //!   rows among them remain in the scrollback once, as they would in a lower terminal.
 //! - If two models of a resize match the terminal's report, the one that reaches less far up is used.

@@ -224,6 +224,7 @@ impl Screen {
         let plan = compose(&self.document, &self.chrome, self.size, self.window.height());
         let bytes = self.window.paint(&plan, self.size, self.options, std::mem::take(&mut self.fresh));
         self.document.retire(plan.retire);
+        self.document.note_shown(self.window.settled);
         Frame { bytes, more: plan.more }
     }
 

@@ -36,6 +36,8 @@ struct State {
     fence: Option<Fence>,
     /// True if a paragraph was cut here and continues.
     is_cut: bool,
+    /// The number of rows at the end whose text changes when more follows.
+    open: usize,
 }
 
 /// The maximum size of an open paragraph, in bytes.
@@ -110,9 +112,13 @@ impl Block for MarkdownBlock {
         }
         out.extend(rows.drain(..));
         out.settle();
-        // The rest is shown as a preview.
+        // The rest is shown as a preview, of which only the unfinished row of a table is incomplete: a break in a text
+        // does not move when more text follows it.
         let mut rest = self.state.clone();
         while rest.step(&self.text, true, layout, &mut rows) {}
+        let open = if self.text.ends_with('\n') { 0 } else { rest.open };
+        out.complete = out.rows.len() + rows.len().saturating_sub(open);
+        out.growing = rows.last().filter(|_| rest.open == 0).map(|row| row.line);
         out.extend(rows);
         if self.finished {
             out.finish();
@@ -148,8 +154,7 @@ impl State {
             self.space(rows);
         }
         for line in lines {
-            self.lines += 1;
-            line.rows(layout.width, self.lines, rows);
+            (self.lines, self.open) = line.rows(layout.width, self.lines + 1, rows);
         }
         self.at += end;
         true
@@ -184,8 +189,7 @@ impl State {
                 self.push(Row::default(), rows);
             }
             self.is_cut = true;
-            self.lines += 1;
-            line.rows(layout.width, self.lines, rows);
+            (self.lines, self.open) = line.rows(layout.width, self.lines + 1, rows);
         }
         self.is_cut = true;
         self.at += end;
@@ -220,7 +224,7 @@ impl State {
         }
         let indent = line.len() - line.trim_start_matches(' ').len();
         let line = fence.code.line(&line[indent.min(fence.indent)..], layout.theme, Color::Default);
-        self.lines += 1;
+        (self.lines, self.open) = (self.lines + 1, 0);
         code_rows(&line, layout.width, self.lines, rows);
         true
     }
@@ -233,7 +237,7 @@ impl State {
     }
 
     fn push(&mut self, mut row: Row, rows: &mut Vec<Row>) {
-        self.lines += 1;
+        (self.lines, self.open) = (self.lines + 1, 0);
         row.line = self.lines;
         rows.push(row);
     }

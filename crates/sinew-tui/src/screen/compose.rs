@@ -24,6 +24,8 @@ pub(super) struct Plan {
     pub(super) retire: usize,
     /// The number of rows at the top of the next window that are final and scroll out next.
     pub(super) settled: usize,
+    /// The number of rows at the top, including those, that may scroll out.
+    pub(super) complete: usize,
     /// The row in the next window, and the column.
     pub(super) caret: (usize, usize),
     pub(super) more: bool,
@@ -35,6 +37,8 @@ const BURST: usize = 48 << 10;
 /// The rows of a block that can be shown.
 struct Segment<'a> {
     rows: &'a [Arc<Row>],
+    /// True if the rows never change.
+    is_final: bool,
 }
 
 /// Composes the next frame. `floor` is the height of the current window and the minimum height of the next one.
@@ -57,7 +61,7 @@ pub(super) fn compose(document: &Document, chrome: &Chrome, size: Size, floor: u
     let (retire, more) = limit_burst(&settled, wanted);
 
     let mut rows = Vec::new();
-    let mut shown = 0;
+    let (mut shown, mut finals) = (0, 0);
     for segment in &settled {
         for (index, row) in segment.rows.iter().enumerate() {
             if shown == retire + room {
@@ -66,19 +70,21 @@ pub(super) fn compose(document: &Document, chrome: &Chrome, size: Size, floor: u
             let next = segment.rows.get(index + 1);
             // On a screen of one row, the beginning of a line is gone when its end appears.
             let joined = row.soft
+                && segment.is_final
                 && size.rows > 1
                 && next.is_some_and(|next| next.line == row.line && can_join(row, next, size.columns));
             rows.push(WindowRow { row: Arc::clone(row), joined });
             shown += 1;
+            finals += usize::from(segment.is_final);
         }
     }
     // The last shown row is followed by something else.
     if let Some(last) = rows.last_mut() {
         last.joined = false;
     }
-    let mut settled_shown = shown - retire;
-    if room > settled_shown {
-        rows.extend(clip(&live, room - settled_shown, size.columns));
+    let (mut settled_shown, mut complete_shown) = (finals.saturating_sub(retire), shown - retire);
+    if room > complete_shown {
+        rows.extend(clip(&live, room - complete_shown, size.columns));
     }
 
     let visible = rows.len() - retire;
@@ -91,6 +97,7 @@ pub(super) fn compose(document: &Document, chrome: &Chrome, size: Size, floor: u
         let kept = height - parts.status.len() - parts.editor.len() - cover.len();
         rows.truncate(kept);
         settled_shown = settled_shown.min(kept);
+        complete_shown = complete_shown.min(kept);
         if let Some(last) = rows.last_mut() {
             last.joined = false;
         }
@@ -117,7 +124,7 @@ pub(super) fn compose(document: &Document, chrome: &Chrome, size: Size, floor: u
     if rows.is_empty() {
         rows.push(plain(Row::default()));
     }
-    Plan { rows, retire, settled: settled_shown, caret, more }
+    Plan { rows, retire, settled: settled_shown, complete: complete_shown, caret, more }
 }
 
 /// Returns true if the terminal can wrap from one row into the next. If a wide cluster leaves the last cell free, some
@@ -128,16 +135,23 @@ fn can_join(row: &Row, next: &Row, columns: usize) -> bool {
     next.cells().next().is_none_or(|first| first.width < 2 || is_plain(first.style)) || row.width() >= columns
 }
 
-/// Splits the document into the final rows that can scroll out, and the rows after them, which may change or must wait.
+/// Splits the document into the rows that can scroll out, and the rows after them, which may change or must wait. Rows
+/// that are complete but not final follow the final ones.
 fn split(document: &Document) -> (Vec<Segment<'_>>, Vec<Segment<'_>>) {
     let (mut settled, mut live) = (Vec::new(), Vec::new());
     let mut open = false;
     for entry in document.entries() {
         let rendered = &entry.rendered;
-        let end = if open { entry.retired } else { rendered.settled };
-        let segment = |from, to| Segment { rows: &rendered.rows[from..to] };
-        if end > entry.retired {
-            settled.push(segment(entry.retired, end));
+        let (finals, end) = match open {
+            true => (entry.retired, entry.retired),
+            false => (rendered.settled, rendered.leaving()),
+        };
+        let segment = |from, to| Segment { rows: &rendered.rows[from..to], is_final: to <= rendered.settled };
+        if finals > entry.retired {
+            settled.push(segment(entry.retired, finals));
+        }
+        if end > finals.max(entry.retired) {
+            settled.push(segment(finals.max(entry.retired), end));
         }
         if rendered.rows.len() > end {
             live.push(segment(end, rendered.rows.len()));

@@ -67,10 +67,18 @@ impl Screen {
     fn finish_resize(&mut self, before: Size, cursor: Option<(usize, usize)>) -> Frame {
         let mut bytes = b"\x1b[m".to_vec();
         let found = cursor.and_then(|cursor| self.find_window(before, cursor));
-        let (up, first) = found.unwrap_or((0, self.window.cursor.0));
+        let (mut up, mut first) = found.unwrap_or((0, self.window.cursor.0));
+        if let (Some(_), Some((row, _))) = (found, cursor)
+            && first > self.window.complete
+        {
+            // Rows that may not scroll out were pushed out. If the end of one is still on the screen, it is erased, too:
+            // what may stay ends above the screen.
+            (up, first) = (row - 1, self.window.complete);
+        }
         // The window may become lower: the rows of the old width may have needed more space.
-        let gone = first.min(self.window.abandon());
-        self.document.retire(gone);
+        let (complete, settled) = (self.window.complete, self.window.abandon());
+        self.document.retire(first.min(settled));
+        self.document.retire_shown(first.min(complete).saturating_sub(settled));
         self.document.rewidth(self.size.columns);
         self.painted = None;
         if up > 0 {

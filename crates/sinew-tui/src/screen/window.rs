@@ -21,6 +21,8 @@ pub(super) struct Window {
     pub(super) head: Vec<Arc<Row>>,
     /// The number of rows at the top that are final and scroll out next.
     pub(super) settled: usize,
+    /// The number of rows at the top, including those, that may scroll out.
+    pub(super) complete: usize,
     /// The row and column of the cursor; the column is unknown after writing the last column.
     pub(super) cursor: (usize, Option<usize>),
     /// The minimum height of the window.
@@ -39,6 +41,7 @@ impl Window {
             rows: Vec::new(),
             head: Vec::new(),
             settled: 0,
+            complete: 0,
             cursor: (0, Some(0)),
             floor: 0,
             options: ScreenOptions::default(),
@@ -106,7 +109,7 @@ impl Window {
         let bare = !appended && !touched_others && painter.spans() <= 1 && !fresh;
         self.follow_line(&plan.rows[..plan.retire.min(plan.rows.len())]);
         self.rows = plan.rows[plan.retire.min(plan.rows.len())..].to_vec();
-        self.settled = plan.settled;
+        (self.settled, self.complete) = (plan.settled, plan.complete);
         self.cursor = (plan.caret.0, Some(plan.caret.1));
         self.options = options;
         painter.into_bytes(bare)
@@ -136,7 +139,7 @@ impl Window {
         self.floor = self.height();
         self.rows.clear();
         self.head.clear();
-        self.settled = 0;
+        (self.settled, self.complete) = (0, 0);
         self.cursor = (0, Some(0));
         out
     }

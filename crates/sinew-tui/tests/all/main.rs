@@ -11,6 +11,7 @@ mod linear_laws;
 mod looks;
 mod resize_laws;
 mod screen_laws;
+mod stream_laws;
 mod support;
 mod terminal_laws;
 mod vi;

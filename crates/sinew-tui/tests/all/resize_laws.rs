@@ -390,6 +390,45 @@ fn check_covered(lines: &[(&'static str, WrapMode)], terminal: impl Fn(usize, us
     }
 }
 
+/// Checks that nothing of the old rows of a panel stays on a screen that becomes smaller, when they wrap and the terminal
+/// pushes some of them out.
+#[test]
+fn a_panel_that_is_pushed_out_leaves_no_part_on_the_screen() {
+    let sizes = prop::collection::vec((20..100usize, 6..30usize), 1..5);
+    support::run(500, (1..24usize, sizes), |(count, sizes)| {
+        let (mut columns, mut rows) = (100, 30);
+        let mut terminal = Alacritty::new(columns, rows);
+        terminal.feed(b"\x1b[?7l");
+        let mut screen = Screen::new(Size::new(columns, rows), ScreenOptions::default(), Arc::new(Theme::default()));
+        screen.push(TextBlock::new(&"start\n".repeat(40), Style::PLAIN));
+        let sizes = [(columns, rows)].into_iter().chain(sizes);
+        for (index, (to_columns, to_rows)) in sizes.enumerate() {
+            (columns, rows) = (columns.min(to_columns), rows.min(to_rows));
+            let cover = |n: usize| Line::plain(&format!("{n} {}", "option that is long ".repeat(5))).into_row(columns);
+            let panel = Chrome {
+                cover: (0..count.min(rows - 2)).map(cover).collect(),
+                ..chrome_with((CoverKind::Panel, 0), columns)
+            };
+            if index > 0 {
+                terminal.resize(columns, rows);
+                screen.resize(Size::new(columns, rows));
+                screen.set_chrome(panel);
+                screen.ask_place();
+                let (row, column) = terminal.cursor();
+                terminal.feed(&screen.place(row + 1, column + 1).bytes);
+            } else {
+                screen.set_chrome(panel);
+                terminal.feed(&screen.paint().bytes);
+            }
+            let seen = terminal.lines().iter().rev().take(rows).map(|row| support::text_of(row)).collect::<Vec<_>>();
+            let other = |text: &&str| !text.is_empty() && *text != "start";
+            let seen: Vec<&str> = seen.iter().rev().map(String::as_str).filter(other).collect();
+            let shown: Vec<&str> = screen.shown_rows().map(|row| row.text().trim_end()).filter(other).collect();
+            assert_eq!(seen, shown, "at {columns}×{rows}");
+        }
+    });
+}
+
 #[test]
 fn final_rows_appear_once_beside_covers_in_alacritty() {
     let lines = [&[TABLE, CODE, EMPTY], &WRAPPED[..]].concat();

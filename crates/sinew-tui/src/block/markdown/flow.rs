@@ -22,24 +22,31 @@ pub(super) struct Flow {
 enum Kind {
     Text,
     Code,
-    /// Rows that are laid out together: a table.
+    /// Rows that are laid out together, with their lines from 0: a table.
     Rows(Vec<Row>),
     Rule(Style),
 }
 
 impl Flow {
-    pub(super) fn rows(self, width: usize, number: u32, out: &mut Vec<Row>) {
+    /// Appends the rows, with line numbers from `number`, and returns the last of these, and the number of rows at the
+    /// end whose text changes when more follows. The rows of a table are lines of their own.
+    pub(super) fn rows(self, width: usize, number: u32, out: &mut Vec<Row>) -> (u32, usize) {
         let plain = self.first.text().is_empty() && self.rest.text().is_empty();
         match self.kind {
             Kind::Code if plain => code_rows(&self.line, width, number, out),
             Kind::Code => wrap(&self.line, width, WrapMode::Cells, number, (&self.first, &self.rest), out),
             Kind::Text => wrap(&self.line, width, WrapMode::Words, number, (&self.first, &self.rest), out),
             Kind::Rule(style) => out.push(Row::new(Line::styled(&"─".repeat(width.min(40)), style), number)),
-            Kind::Rows(rows) => out.extend(rows.into_iter().map(|mut row| {
-                row.line = number;
-                row
-            })),
+            Kind::Rows(rows) => {
+                let last = number + rows.last().map_or(0, |row| row.line);
+                out.extend(rows.into_iter().map(|row| {
+                    let line = number + row.line;
+                    row.numbered(line)
+                }));
+                return (last, out.iter().rev().take_while(|row| row.line == last).count());
+            }
         }
+        (number, 0)
     }
 }
 
@@ -287,7 +294,7 @@ fn table_rows(table: &[Vec<Line>], width: usize, border: Style) -> Vec<Row> {
     }
     let none = Line::new();
     let mut out = Vec::new();
-    for (index, row) in table.iter().enumerate() {
+    for (index, row) in (0..).zip(table) {
         let cells: Vec<Vec<Row>> = widths
             .iter()
             .enumerate()
@@ -311,11 +318,11 @@ fn table_rows(table: &[Vec<Line>], width: usize, border: Style) -> Vec<Row> {
                 });
                 line.push(&" ".repeat(width - used), Style::PLAIN);
             }
-            out.push(Row::new(line, 0));
+            out.push(Row::new(line, index));
         }
         if index == 0 {
             let parts: Vec<String> = widths.iter().map(|width| "─".repeat(*width)).collect();
-            out.push(Row::new(Line::styled(&parts.join("─┼─"), border), 0));
+            out.push(Row::new(Line::styled(&parts.join("─┼─"), border), index));
         }
     }
     out
@@ -326,13 +333,13 @@ fn records(table: &[Vec<Line>], width: usize, border: Style) -> Vec<Row> {
     let mut out = Vec::new();
     let none = Line::new();
     let Some((head, body)) = table.split_first() else { return out };
-    for row in body {
+    for (index, row) in (1..).zip(body) {
         for (name, value) in head.iter().zip(row) {
             let mut line = name.clone();
             line.push(": ", border).append(value);
-            wrap(&line, width, WrapMode::Words, 0, (&none, &none), &mut out);
+            wrap(&line, width, WrapMode::Words, index, (&none, &none), &mut out);
         }
-        out.push(Row::default());
+        out.push(Row::default().numbered(index));
     }
     out
 }
