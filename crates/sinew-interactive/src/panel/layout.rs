@@ -30,19 +30,19 @@ impl Panel {
         let is_approval = matches!(self.reply, Reply::Approval { .. });
         let is_compact = is_approval && height < ROOMY;
         let mut rows = self.title_rows(width);
-        // Reserves rows for the question, or for the effect of a call.
-        let choices_and_hint = if is_approval { 2 } else { self.choices.len().min(CHOICES) + 1 };
-        rows.truncate(if is_compact { 1 } else { height.saturating_sub(choices_and_hint).max(1) });
         let mut choices = match is_compact {
             true => self.short_choices(width),
             false => self.long_choices(width),
         };
+        // Reserves rows for the choices of a question, or for the effect of a call.
+        let choices_and_hint = if is_approval { 2 } else { choices.rows.len().min(CHOICES) + 1 };
+        shorten(&mut rows, width, if is_compact { 1 } else { height.saturating_sub(choices_and_hint).max(1) });
         if self.writing.is_some() {
             choices = Choices { rows: self.text_field(width), marked: None };
         } else {
             choices.rows.push(Line::styled(&self.hint(), DIM).into_row(width));
             let kept = if is_approval { 2 } else { 0 };
-            squeeze(&mut choices.rows, choices.marked, height.saturating_sub(rows.len() + kept).max(1));
+            squeeze(&mut choices.rows, choices.marked, width, height.saturating_sub(rows.len() + kept).max(1));
         }
         if is_approval {
             let room = height.saturating_sub(rows.len() + choices.rows.len());
@@ -196,9 +196,37 @@ impl Panel {
     }
 }
 
+/// Returns the row that reports hidden rows.
+fn hidden(count: usize, width: usize) -> Row {
+    let rows = if count == 1 { "row" } else { "rows" };
+    Line::styled(&format!("  ⋯ {count} more {rows}: enlarge the terminal"), DIM).into_row(width)
+}
+
+/// Reduces the question to `room` rows; the last of them reports the number of hidden rows. A single row
+/// ends with `…`.
+fn shorten(rows: &mut Vec<Row>, width: usize, room: usize) {
+    if rows.len() > room && room > 0 {
+        let shown = room.saturating_sub(1).max(1);
+        let count = rows.len() - shown;
+        rows.truncate(shown);
+        match rows.pop() {
+            Some(only) if room == 1 => {
+                let mut line = only.to_line();
+                line.push(" …", DIM);
+                rows.push(line.into_row(width));
+            }
+            last => {
+                rows.extend(last);
+                rows.push(hidden(count, width));
+            }
+        }
+    }
+}
+
 /// Reduces the rows of choices and the hint after them to `room` rows, at least one: those that end with the selected
-/// choice, and the hint. If there is room for one only, the selected choice is kept.
-fn squeeze(choices: &mut Vec<Row>, marked: Option<usize>, room: usize) {
+/// choice, and a row that reports the number of hidden ones instead of the hint. If there is room for one only, the
+/// selected choice is kept.
+fn squeeze(choices: &mut Vec<Row>, marked: Option<usize>, width: usize, room: usize) {
     let Some(over) = choices.len().checked_sub(room).filter(|over| *over > 0) else { return };
     let Some(hint) = choices.pop() else { return };
     let list = room - 1;
@@ -209,7 +237,7 @@ fn squeeze(choices: &mut Vec<Row>, marked: Option<usize>, room: usize) {
             let from = (marked.unwrap_or(0) + 1).saturating_sub(list).min(over);
             choices.drain(..from);
             choices.truncate(list);
-            choices.push(hint);
+            choices.push(hidden(over, width));
         }
     }
 }
@@ -254,7 +282,7 @@ mod tests {
     use std::path::Path;
     use std::time::{Duration, Instant};
 
-    use sinew_tools::Approval;
+    use sinew_tools::{Approval, Question};
     use tokio::sync::oneshot;
 
     use super::super::super::keys::panel_press;
@@ -267,18 +295,49 @@ mod tests {
         for (marked, room, expect) in [
             (None, 9, "a b c d hint"),
             (None, 5, "a b c d hint"),
-            (None, 4, "a b c hint"),
+            (None, 4, "a b c   ⋯ 1 more row: enl…"),
             (None, 1, "hint"),
-            (Some(0), 3, "a b hint"),
-            (Some(2), 3, "b c hint"),
-            (Some(3), 4, "b c d hint"),
-            (Some(3), 2, "d hint"),
+            (Some(0), 3, "a b   ⋯ 2 more rows: en…"),
+            (Some(2), 3, "b c   ⋯ 2 more rows: en…"),
+            (Some(3), 4, "b c d   ⋯ 1 more row: enl…"),
+            (Some(3), 2, "d   ⋯ 3 more rows: en…"),
             (Some(2), 1, "c"),
         ] {
             let mut choices: Vec<Row> = ["a", "b", "c", "d", "hint"].map(row).into();
-            squeeze(&mut choices, marked, room);
+            squeeze(&mut choices, marked, 20, room);
             let texts: Vec<&str> = choices.iter().map(Row::text).collect();
             assert_eq!(texts.join(" "), expect, "{marked:?} in {room}");
+        }
+    }
+
+    #[test]
+    fn every_row_of_a_question_is_shown_or_counted() {
+        let question = |files: usize| {
+            let choice = |label: &str| sinew_tools::Choice {
+                label: label.into(),
+                description: Some("use them; asked again when one of them changes".into()),
+            };
+            let files: String = (0..files).map(|at| format!("\nfile{at}")).collect();
+            Question {
+                id: None,
+                question: format!("Do you trust this project? These files can start programs:{files}"),
+                options: ["first", "second", "third"].map(choice).into(),
+                multi: false,
+                recommended: None,
+            }
+        };
+        for (files, width, height) in (0..8).flat_map(|files| (6..14).map(move |height| (files, 60, height))) {
+            let (send, _answer) = oneshot::channel();
+            let mut panel = Panel::question(question(files), send, true, GATE, Instant::now());
+            let whole = panel.rows(width, 99, &Theme::default()).len();
+            let rows = panel.rows(width, height, &Theme::default());
+            let counted = |row: &Row| row.text().strip_prefix("  ⋯ ")?.split(' ').next()?.parse::<usize>().ok();
+            let hidden: usize = rows.iter().filter_map(counted).sum();
+            let reports = rows.iter().filter(|row| counted(row).is_some()).count();
+            let has_hint = rows.iter().any(|row| row.text().starts_with("digit"));
+            assert!(rows.len() <= height, "{rows:#?}");
+            let all = rows.len() - reports + hidden + usize::from(!has_hint);
+            assert_eq!(all, whole, "{files} files in {height} rows: {rows:#?}");
         }
     }
 
