@@ -178,7 +178,9 @@ impl ErrorFields {
         let named =
             self.words.iter().find_map(|word| WORDS.iter().find(|(known, _)| word == known).map(|(_, kind)| *kind));
         match named {
-            Some(ErrorKind::InvalidRequest | ErrorKind::RateLimit) | None => kind_of_text(text, named),
+            Some(ErrorKind::InvalidRequest | ErrorKind::RateLimit | ErrorKind::Server) | None => {
+                kind_of_text(text, named)
+            }
             named => named,
         }
     }

@@ -10,14 +10,30 @@ pub(super) const WITHOUT_A_BODY: ErrorKind = ErrorKind::ContextOverflow;
 /// the row of their original.
 pub(super) const WORDS: &[(&str, &[&str])] = &[
     ("anthropic", &["prompt is too long", "exceed context limit", "request_too_large"]),
-    ("openai", &["exceeds the context window", "context_length_exceeded", "context length exceeded"]),
+    (
+        "openai",
+        &[
+            "exceeds the context window",
+            "context_length_exceeded",
+            "context length exceeded",
+            "input tokens exceed the configured limit of",
+        ],
+    ),
     // OpenRouter, DeepSeek and most OpenAI-compatible servers use these phrases too.
-    ("vllm", &["maximum context length", "exceeds the model's context"]),
+    (
+        "vllm",
+        &[
+            "maximum context length",
+            "exceeds the model's context",
+            "prompt …is longer than the maximum model length of",
+        ],
+    ),
     ("google", &["input token count", "exceeds the maximum number of tokens"]),
-    ("bedrock", &["input is too long"]),
+    ("bedrock", &["input is too long", "too many input tokens. max input tokens"]),
     ("xai", &["maximum prompt length"]),
     ("groq", &["reduce the length of the messages"]),
     ("together", &["is longer than the model's context length", "`inputs` tokens + `max_new_tokens` must be"]),
+    ("tgi", &["`inputs` must have less than …tokens"]),
     ("zai", &["prompt exceeds max length", "model_context_window_exceeded"]),
     ("ollama", &["prompt too long", "exceeds the context length"]),
     ("poolside", &["exceeds the maximum allowed input length"]),
@@ -34,6 +50,11 @@ pub(super) const WORDS: &[(&str, &[&str])] = &[
         ],
     ),
     ("llamacpp", &["exceeds the available context size", "exceeds context size"]),
+    ("llama-cpp-python", &["requested tokens …exceed context window of"]),
+    ("cloudflare", &["exceeded this model context window limit"]),
+    ("watsonx", &["number of input tokens …cannot exceed the total tokens limit"]),
+    // The class of the error, which the proxy writes before the text of the server.
+    ("litellm", &["contextwindowexceedederror"]),
     ("mistral", &["too large for model with"]),
     ("copilot", &["prompt token count of"]),
     ("minimax", &["context window exceeds"]),

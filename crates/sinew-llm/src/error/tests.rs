@@ -80,6 +80,27 @@ fn other_messages_about_lengths_and_tokens_are_not_overflows() {
     check(400, r#"{"error":{"code":1210,"message":"Incorrect parameter"}}"#, InvalidRequest, false);
     check(429, r#"{"message":"ThrottlingException: Too many tokens, please wait"}"#, RateLimit, true);
     check(402, r#"{"error":{"message":"Prompt tokens limit exceeded: 36163 > 29652"}}"#, UsageLimit, false);
+    for text in [
+        "Too many input tokens per minute. Max input tokens per minute: 40000",
+        "Request too large for model on tokens per min (TPM): Limit 30000, Requested 41000",
+        "This request would exceed your rate limit of 40,000 input tokens per minute",
+        "The number of input tokens per day cannot exceed the limit of your plan",
+        "You have exceeded the configured limit of input tokens per minute",
+        "Requested tokens (41000) exceed the limit of 40000 tokens per minute",
+    ] {
+        let body = serde_json::json!({"error": {"message": text}}).to_string();
+        check(429, &body, RateLimit, true);
+        check(400, &body, InvalidRequest, false);
+    }
+    for text in [
+        "`max_new_tokens` must be <= 512. Given: 1024",
+        "`temperature` must have less than 3 digits",
+        "`stop` must have less than 5 entries",
+        "the model is longer than the path allows",
+        "max_tokens exceeds the model limit of 4096 output tokens",
+    ] {
+        check(400, &serde_json::json!({"error": {"message": text}}).to_string(), InvalidRequest, false);
+    }
     check(401, "", Auth, false);
     check(422, "", InvalidRequest, false);
     check(503, r#"{"error":{"message":"The model is overloaded"}}"#, Overloaded, true);

@@ -170,4 +170,59 @@ pub const RECORDED: &[Overflow] = &[
         400,
         r#"{"message":"too many tokens: total number of tokens in the prompt cannot exceed 8192 - received 9000."}"#,
     ),
+    row(
+        "openai",
+        400,
+        r#"{"error":{"message":"Input tokens exceed the configured limit of 272000 tokens. Your messages resulted in 289650 tokens. Please reduce the length of the messages.","type":"invalid_request_error","param":"messages","code":null}}"#,
+    ),
+    row(
+        "vllm",
+        400,
+        r#"{"object":"error","message":"The decoder prompt (length 21535) is longer than the maximum model length of 16384. Make sure that `max_model_len` is no smaller than the number of text tokens.","type":"BadRequestError","param":null,"code":400}"#,
+    ),
+    row(
+        "vllm",
+        400,
+        r#"{"object":"error","message":"Prompt length of 5016 is longer than the maximum model length of 4096.","type":"BadRequestError","param":null,"code":400}"#,
+    ),
+    row(
+        "bedrock",
+        400,
+        r#"{"message":"Too many input tokens. Max input tokens: 8192, request input token count: 10023"}"#,
+    ),
+    row(
+        "tgi",
+        422,
+        r#"{"error":"Input validation error: `inputs` must have less than 4095 tokens. Given: 5120","error_type":"validation"}"#,
+    ),
+    row(
+        "llama-cpp-python",
+        400,
+        r#"{"error":{"message":"Requested tokens (4153) exceed context window of 4096","type":"invalid_request_error","param":null,"code":400}}"#,
+    ),
+    row(
+        "llama-cpp-python",
+        500,
+        r#"{"error":{"message":"Requested tokens (4153) exceed context window of 4096","type":"internal_server_error","param":null,"code":null}}"#,
+    ),
+    row(
+        "cloudflare",
+        413,
+        r#"{"errors":[{"message":"AiError: The estimated number of input and maximum output tokens (26404) exceeded this model context window limit (24000).","code":5021}],"success":false,"result":{},"messages":[]}"#,
+    ),
+    row(
+        "cloudflare",
+        400,
+        r#"{"errors":[{"message":"AiError: The estimated number of input and maximum output tokens (26404) exceeded this model context window limit (24000).","code":5021}],"success":false,"result":{},"messages":[]}"#,
+    ),
+    row(
+        "watsonx",
+        400,
+        r#"{"errors":[{"code":"invalid_input_argument","message":"Invalid input argument for Model: the number of input tokens 5000 cannot exceed the total tokens limit 4096 for this model","more_info":"https://cloud.example/apis"}],"trace":"t1","status_code":400}"#,
+    ),
+    row(
+        "litellm",
+        400,
+        r#"{"error":{"message":"litellm.BadRequestError: litellm.ContextWindowExceededError: OpenAIException - the prompt does not fit. Received Model Group=large","type":null,"param":null,"code":"400"}}"#,
+    ),
 ];
