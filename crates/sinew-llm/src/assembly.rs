@@ -23,6 +23,9 @@ const CONTENT_LIMIT: usize = 256 * 1024 * 1024;
 /// The maximum number of blocks of one answer, as a limit for servers that send endless empty ones.
 const BLOCK_LIMIT: usize = 10_000;
 
+/// The maximum length of an unknown reason for the end of an answer, in characters.
+const REASON_LIMIT: usize = 100;
+
 /// The size that a new block adds to the content, in bytes.
 const BLOCK_COST: usize = 64;
 
@@ -55,6 +58,7 @@ pub(crate) struct Assembly {
     events: VecDeque<StreamEvent>,
     size: usize,
     paused: bool,
+    unknown_end: Option<String>,
     /// The token counts of the server; cost and sum are added at the end.
     pub(crate) usage: Usage,
 }
@@ -74,6 +78,7 @@ impl Assembly {
             events: VecDeque::from([StreamEvent::Start]),
             size: 0,
             paused: false,
+            unknown_end: None,
             usage: Usage::default(),
         }
     }
@@ -171,6 +176,11 @@ impl Assembly {
     /// Records that the server has paused the answer, and continues when the answer is sent back.
     pub(crate) fn pause(&mut self) {
         self.paused = true;
+    }
+
+    /// Records that the server ended the answer for a reason that no protocol knows.
+    pub(crate) fn end_with_unknown(&mut self, reason: &str) {
+        self.unknown_end = Some(reason.chars().take(REASON_LIMIT).collect());
     }
 
     /// Returns true if the last block is a call, and the arguments of every call are complete.
@@ -343,6 +353,7 @@ impl Assembly {
             usage: self.usage,
             timestamp: self.timestamp,
             paused: self.paused,
+            unknown_end: self.unknown_end.take(),
             ..AssistantMessage::default()
         }
     }

@@ -348,6 +348,10 @@ pub struct AssistantMessage {
     /// answer; never stored.
     #[serde(skip)]
     pub paused: bool,
+    /// The server's reason for the end of the answer, if no protocol knows it; the answer may be incomplete then. Only
+    /// known for a new answer; never stored.
+    #[serde(skip)]
+    pub unknown_end: Option<String>,
 }
 
 impl AssistantMessage {

@@ -78,6 +78,7 @@ impl MessageFields<'_> {
                 error: self.error,
                 timestamp,
                 paused: false,
+                unknown_end: None,
             })),
             ("toolResult", Content::Blocks(content)) => Some(AgentMessage::from(ToolResultMessage {
                 tool_call_id: self.tool_call_id?,

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::end_reason::end_of;
 use super::json::Json;
 use super::prepare::{
     Part, content_parts, fit_arguments, fit_name, fit_schema, foreign_thought, images, is_own, joined, parts,
@@ -298,23 +299,10 @@ impl ResponseParser for Answer {
         let parts = candidate.pointer("/content/parts").and_then(Value::as_array);
         parts.into_iter().flatten().for_each(|part| read_part(part, assembly));
         match candidate.get("finishReason").and_then(Value::as_str) {
-            None | Some("FINISH_REASON_UNSPECIFIED") => {}
-            Some("STOP") => self.stop = Some(StopReason::Stop),
-            Some("MAX_TOKENS") => self.stop = Some(StopReason::Length),
-            Some(reason @ ("MALFORMED_FUNCTION_CALL" | "UNEXPECTED_TOOL_CALL" | "TOO_MANY_TOOL_CALLS")) => {
-                return Err(classify::own(
-                    context,
-                    ErrorKind::Malformed,
-                    &format!("the model wrote an invalid tool call: {reason}"),
-                ));
-            }
+            None | Some("" | "FINISH_REASON_UNSPECIFIED") => {}
             Some(reason) => {
-                let reason = candidate.get("finishMessage").and_then(Value::as_str).unwrap_or(reason);
-                return Err(classify::own(
-                    context,
-                    ErrorKind::Refusal,
-                    &format!("the provider stopped the answer: {reason}"),
-                ));
+                let explanation = candidate.get("finishMessage").and_then(Value::as_str);
+                self.stop = Some(end_of(reason, explanation, StopReason::Stop, context, assembly)?);
             }
         }
         Ok(Progress::More)

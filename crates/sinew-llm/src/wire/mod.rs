@@ -5,6 +5,7 @@
 
 mod anthropic;
 mod drive;
+mod end_reason;
 mod google;
 mod json;
 mod openai_completions;

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a failed test panics")]
 
 mod connections;
+mod end_reasons;
 mod exchange;
 mod property_names;
 mod providers;

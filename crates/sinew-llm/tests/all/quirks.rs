@@ -103,8 +103,6 @@ async fn parses_texts_and_thinking_of_compatible_servers() {
     // There is no stop reason before the regular end.
     check(CHAT, &[delta(json!({"role": "assistant", "content": "a"}))], "a stop").await;
     check(CHAT, &[delta(json!({"refusal": "I will not"})), finish("stop")], "I will not stop").await;
-    let filtered = "a Refusal: p: the provider's content filter stopped the answer";
-    check(CHAT, &[delta(json!({"content": "a"})), finish("content_filter")], filtered).await;
     // Errors in a stream that began with status 200.
     let gone = json!({"error": {"code": 502, "message": "upstream died"}, "choices": [{"delta": {}, "finish_reason": "error"}]});
     check(CHAT, &[delta(json!({"content": "a"})), gone], "a Server: p: upstream died (HTTP 502)").await;
@@ -263,9 +261,6 @@ async fn parses_items_of_responses() {
     check(RESPONSES, &with(end("completed", json!({}))), "a stop").await;
     let limit = json!({"incomplete_details": {"reason": "max_output_tokens"}});
     check(RESPONSES, &with(end("incomplete", limit)), "a length").await;
-    let filter = json!({"incomplete_details": {"reason": "content_filter"}});
-    let filtered = "a Refusal: p: the provider's content filter stopped the answer";
-    check(RESPONSES, &with(end("incomplete", filter)), filtered).await;
     let failed = json!({"error": {"code": "server_error", "message": "boom"}});
     check(RESPONSES, &with(end("failed", failed)), "a Server: p: boom").await;
     check(RESPONSES, &with(end("cancelled", json!({}))), "a Server: p: the response was cancelled without a reason")
@@ -289,13 +284,6 @@ async fn parses_parts_of_google() {
         {"functionCall": {"name": "ls", "args": {"a": 1}}, "thoughtSignature": "c2ln"}, {"functionCall": {"name": "ls"}}]));
     check(GOOGLE, &[mixed, end("STOP")], "[hm] a ls({\"a\":1}) ls({}) toolUse").await;
     check(GOOGLE, &[parts(json!([{"text": "a"}])), end("MAX_TOKENS")], "a length").await;
-    for reason in ["SAFETY", "PROHIBITED_CONTENT", "RECITATION", "BLOCKLIST", "SPII", "OF_THE_FUTURE"] {
-        let text = format!("a Refusal: p: the provider stopped the answer: {reason}");
-        check(GOOGLE, &[parts(json!([{"text": "a"}])), end(reason)], &text).await;
-    }
-    for reason in ["MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL"] {
-        check(GOOGLE, &[end(reason)], &format!("Malformed: p: the model wrote an invalid tool call: {reason}")).await;
-    }
     let blocked = json!({"promptFeedback": {"blockReason": "SAFETY"}});
     check(GOOGLE, &[blocked], "Refusal: p: the provider refused the prompt: SAFETY").await;
     let failed = json!({"error": {"code": 503, "message": "later", "status": "UNAVAILABLE"}});

@@ -146,24 +146,6 @@ async fn a_complete_call_at_the_end_of_a_stream_needs_no_reason() {
 }
 
 #[tokio::test]
-async fn an_answer_that_fills_the_window_is_an_overflow() {
-    let anthropic = [
-        json!({"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": "a"}}),
-        json!({"type": "message_delta", "delta": {"stop_reason": "model_context_window_exceeded"}}),
-        json!({"type": "message_stop"}),
-    ];
-    let chat =
-        |reason: &str| vec![json!({"choices": [{"index": 0, "delta": {"content": "a"}, "finish_reason": reason}]})];
-    for (api, events) in
-        [(ANTHROPIC, anthropic.to_vec()), (CHAT, chat("model_length")), (CHAT, chat("model_context_window_exceeded"))]
-    {
-        let message = ask(api, Reply::stream(sse(&events))).await;
-        let error = message.error.clone().unwrap();
-        assert_eq!((error.kind, message.text().as_str()), (ErrorKind::ContextOverflow, "a"), "{api}");
-    }
-}
-
-#[tokio::test]
 async fn reports_a_paused_answer() {
     for (reason, paused) in [("pause_turn", true), ("end_turn", false)] {
         let events = [

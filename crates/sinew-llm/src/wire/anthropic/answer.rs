@@ -10,6 +10,7 @@ use crate::assembly::{Assembly, Kind};
 use crate::error::classify::{self, RequestContext};
 use crate::error::{ErrorInfo, ErrorKind};
 use crate::message::StopReason;
+use crate::wire::end_reason::end_of;
 use crate::wire::protocol::{Progress, ResponseParser, argument_text};
 
 /// Returns the events of a complete message.
@@ -99,20 +100,13 @@ impl ResponseParser for Answer {
             "message_delta" => {
                 usage(data.get("usage"), assembly);
                 match data.pointer("/delta/stop_reason").and_then(Value::as_str) {
-                    None => {}
+                    None | Some("") => {}
                     Some("refusal") => {
                         let said = data.pointer("/delta/stop_details/explanation").and_then(Value::as_str);
                         let text = said.unwrap_or("the model refused to answer");
                         return Err(classify::own(context, ErrorKind::Refusal, text));
                     }
-                    Some("model_context_window_exceeded") => return Err(classify::window_filled(context)),
-                    Some("max_tokens") => self.stop = Some(StopReason::Length),
-                    Some("pause_turn") => {
-                        self.stop = Some(StopReason::Stop);
-                        assembly.pause();
-                    }
-                    Some("tool_use") => self.stop = Some(StopReason::ToolUse),
-                    Some(_) => self.stop = Some(StopReason::Stop),
+                    Some(reason) => self.stop = Some(end_of(reason, None, StopReason::Stop, context, assembly)?),
                 }
             }
             "message_stop" => {

@@ -6,11 +6,12 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 
+use super::super::end_reason::end_of;
 use super::super::json::Json;
 use super::super::protocol::{Progress, ResponseParser, argument_text};
 use crate::assembly::{Assembly, Kind};
+use crate::error::ErrorInfo;
 use crate::error::classify::{self, RequestContext};
-use crate::error::{ErrorInfo, ErrorKind};
 use crate::message::{AssistantMessage, Block, StopReason, THOUGHT_FIELDS};
 use crate::partial_json;
 
@@ -90,20 +91,10 @@ impl ResponseParser for Answer {
             self.delta(delta, assembly);
         }
         match choice.get("finish_reason").and_then(Value::as_str) {
-            None => {}
-            // The names used by Mistral and Z.ai.
-            Some("model_length" | "model_context_window_exceeded") => return Err(classify::window_filled(context)),
-            Some("length") => self.stop = Some(StopReason::Length),
-            Some("tool_calls" | "function_call") => self.stop = Some(StopReason::ToolUse),
-            Some("content_filter") => {
-                return Err(classify::own(
-                    context,
-                    ErrorKind::Refusal,
-                    "the provider's content filter stopped the answer",
-                ));
-            }
+            // Some servers send an empty reason until the last chunk.
+            None | Some("") => {}
             Some("error") => return Err(classify::from_stream(context, choice)),
-            Some(_) => self.stop = Some(StopReason::Stop),
+            Some(reason) => self.stop = Some(end_of(reason, None, StopReason::Stop, context, assembly)?),
         }
         if self.stop.is_some() {
             self.end_thought(assembly);

@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::super::end_reason::end_of;
 use super::super::protocol::{Progress, ResponseParser, argument_text};
 use super::items::{Item, ItemRef, Items};
 use crate::assembly::{Assembly, Kind};
@@ -314,14 +315,12 @@ impl Answer {
                 })
             }
             "incomplete" => {
-                if response.pointer("/incomplete_details/reason").and_then(Value::as_str) == Some("content_filter") {
-                    return Err(classify::own(
-                        context,
-                        ErrorKind::Refusal,
-                        "the provider's content filter stopped the answer",
-                    ));
-                }
-                Ok(Progress::Done(StopReason::Length))
+                let reason = response.pointer("/incomplete_details/reason").and_then(Value::as_str);
+                let length = StopReason::Length;
+                Ok(Progress::Done(match reason {
+                    Some(reason) => end_of(reason, None, length, context, assembly)?,
+                    None => length,
+                }))
             }
             _ => Ok(Progress::Done(StopReason::Stop)),
         }
