@@ -22,7 +22,7 @@ use super::recorded_turn::RecordedTurn;
 use super::retry::{RetryDecision, decide};
 use super::session::AgentSession;
 use crate::compaction::{context_tokens, tokens};
-use crate::core::{CUTS, Run, RunResult, Sink, StreamMonitor, TurnRequest};
+use crate::core::{CUTS, PAUSES, Run, RunResult, Sink, StreamMonitor, TurnRequest};
 use crate::event::Event;
 
 /// The maximum number of reminders of open items between two prompts of the user.
@@ -82,15 +82,17 @@ struct RunLoop<'a> {
     attempt: u32,
     /// The number of those after which the credential was changed.
     switched: u32,
-    /// The number of compactions for this prompt after an overflow.
+    /// The number of compactions after an overflow since the last good answer.
     overflows: u32,
     reminders: u32,
     turns: u32,
     /// The number of consecutive answers with calls cut off by the output limit.
     cuts: u32,
+    /// The number of consecutive answers that the server paused.
+    pauses: u32,
     /// Whether a compaction for lack of space failed; another one would fail as well.
     full: bool,
-    /// Whether the request was repeated after an empty answer.
+    /// Whether the request was repeated after an empty answer, and no good answer followed.
     asked_again: bool,
     /// The thinking level at the start of the last tool loop.
     thinking: Mutex<Option<ThinkingLevel>>,
@@ -114,7 +116,14 @@ impl Sink for RunSink<'_> {
             }
             let good = matches!(&event, Event::MessageEnd { message: AgentMessage::Assistant(answer) }
                 if !matches!(answer.stop_reason, StopReason::Error | StopReason::Aborted));
+            let unknown = unknown_end(&event);
             self.agent.event_bus.until(self.cancel).emit(event).await;
+            if let Some((provider, reason)) = unknown
+                && self.agent.unknown_ends.lock().insert(reason.clone())
+            {
+                let reason = format!("{provider} ended an answer for the unknown reason \"{reason}\"");
+                self.agent.warn(format!("{reason}; the answer may be incomplete.")).await;
+            }
             let attempt = if good { self.failures.swap(0, Ordering::Relaxed) } else { 0 };
             if attempt > 0 {
                 self.agent.emit(Event::AutoRetryEnd { success: true, attempt, final_error: None }).await;
@@ -166,6 +175,7 @@ async fn follow_recorded(
         reminders: 0,
         turns: 0,
         cuts: 0,
+        pauses: 0,
         full: false,
         asked_again: false,
         thinking: Mutex::default(),
@@ -223,10 +233,16 @@ impl RunLoop<'_> {
             cancel: self.cancel.child_token(),
             turns: self.turns,
             cuts: self.cuts,
+            pauses: self.pauses,
         };
         let ended = run.run(seen, prompts).await;
         self.turns = ended.turns;
         self.cuts = ended.cuts;
+        self.pauses = ended.pauses;
+        if ended.messages.iter().any(is_good) {
+            self.asked_again = false;
+            self.overflows = 0;
+        }
         self.attempt = told.failures.into_inner();
         self.switched = self.switched.min(self.attempt);
         ended
@@ -253,6 +269,9 @@ impl RunLoop<'_> {
         }
         if ended.cuts > CUTS {
             return NextStep::Stop(Stop::CallCut);
+        }
+        if ended.pauses > PAUSES {
+            return NextStep::Stop(Stop::Failed(Box::new(always_paused())));
         }
         if let Some(budget) = self.agent.settings().budgets.iter().find(|budget| ended.over_budget && budget.is_spent())
         {
@@ -414,7 +433,6 @@ impl RunLoop<'_> {
         if empty && !(length && large) {
             return self.empty(seen, length).await;
         }
-        self.asked_again &= empty;
         let compacted = large && self.compact(seen).await;
         if self.cancel.is_cancelled() {
             return NextStep::Stop(Stop::Aborted);
@@ -509,6 +527,27 @@ fn is_empty(answer: &AssistantMessage) -> bool {
     matches!(answer.stop_reason, StopReason::Stop | StopReason::Length)
         && answer.tool_calls().next().is_none()
         && answer.text().trim().is_empty()
+}
+
+/// Returns the provider and its reason if an answer ended for an unknown reason.
+fn unknown_end(event: &Event) -> Option<(String, String)> {
+    let Event::MessageEnd { message: AgentMessage::Assistant(answer) } = event else { return None };
+    Some((answer.provider.clone(), answer.unknown_end.clone()?))
+}
+
+/// Returns whether a message is an answer with text or calls.
+fn is_good(message: &AgentMessage) -> bool {
+    matches!(message, AgentMessage::Assistant(answer)
+        if !matches!(answer.stop_reason, StopReason::Error | StopReason::Aborted) && !is_empty(answer))
+}
+
+/// Returns the error for an answer that the server pauses without end.
+fn always_paused() -> ErrorInfo {
+    let text = format!(
+        "the server paused its answer {} times in a row (pause_turn); send the prompt again, or choose another model",
+        PAUSES + 1
+    );
+    ErrorInfo { retryable: false, ..ErrorInfo::new(ErrorKind::Malformed, text) }
 }
 
 /// Returns the error for a bug in this program.

@@ -1,5 +1,6 @@
 //! The agent of a session: its parts, and the methods that may be called at any time.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -92,6 +93,8 @@ pub struct AgentSession {
     pub(super) counted: Mutex<CountedEntries>,
     /// Whether the extensions were informed of the start of the session.
     pub(super) started: OnceFlag,
+    /// The reported reasons for the end of an answer that no protocol knows.
+    pub(super) unknown_ends: Mutex<BTreeSet<String>>,
     /// Unreported states of servers.
     pub(super) statuses: tokio::sync::Mutex<Option<tokio::sync::broadcast::Receiver<crate::mcp::Status>>>,
 }
@@ -152,6 +155,7 @@ impl AgentSession {
             cache_session,
             counted: Mutex::default(),
             started: OnceFlag::default(),
+            unknown_ends: Mutex::default(),
             statuses: tokio::sync::Mutex::default(),
         }
     }

@@ -45,5 +45,5 @@ pub use run::{
     TurnRequest, is_named,
 };
 pub use stream_monitor::{Correction, StreamMonitor};
-pub(crate) use turns::CUTS;
 pub use turns::RunResult;
+pub(crate) use turns::{CUTS, PAUSES};

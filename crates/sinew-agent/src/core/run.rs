@@ -256,6 +256,8 @@ pub struct Run<'a> {
     /// The number of consecutive answers with calls cut off by the output limit, including earlier runs of the same
     /// chain.
     pub cuts: u32,
+    /// The number of consecutive answers before this run that the server paused.
+    pub pauses: u32,
 }
 
 /// The inputs of a call, inside or outside of a run, so that the same hooks and rules apply to every call.

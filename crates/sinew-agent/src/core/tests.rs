@@ -127,6 +127,7 @@ impl TestEnv {
             cancel: self.cancel.clone(),
             turns: 0,
             cuts: 0,
+            pauses: 0,
         };
         let ended = run.run(messages, vec![user("go")]).await;
         self.laws(messages);

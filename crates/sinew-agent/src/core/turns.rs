@@ -21,6 +21,9 @@ const CUT: &str = "The reply was cut off by the output limit. This call was not 
 /// The number of consecutive answers with calls cut off by the output limit after which the model is still asked again.
 pub(crate) const CUTS: u32 = 2;
 
+/// The number of consecutive answers that the server paused after which it is still asked to continue.
+pub(crate) const PAUSES: u32 = 10;
+
 /// The result of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunResult {
@@ -38,6 +41,8 @@ pub struct RunResult {
     pub turns: u32,
     /// The number of consecutive answers with calls cut off by the output limit. If it exceeds two, that ended the run.
     pub cuts: u32,
+    /// The number of consecutive answers that the server paused. If it exceeds ten, that ended the run.
+    pub pauses: u32,
 }
 
 /// Facts about the messages that a run caches, so that it does not read all of them in each turn.
@@ -64,7 +69,7 @@ impl Run<'_> {
     pub async fn run(mut self, messages: &mut Vec<AgentMessage>, prompts: Vec<AgentMessage>) -> RunResult {
         let first = messages.len();
         let mut known = KnownMessages { repaired: RepairedMessages::default(), ids: ids(messages) };
-        let (turns, cuts) = (self.turns, self.cuts);
+        let (turns, cuts, pauses) = (self.turns, self.cuts, self.pauses);
         let mut ended = RunResult {
             messages: Vec::new(),
             answer: None,
@@ -73,6 +78,7 @@ impl Run<'_> {
             paused: false,
             turns,
             cuts,
+            pauses,
         };
         self.emit(Event::AgentStart).await;
         self.add(messages, self.queues.take_notes()).await;
@@ -97,8 +103,11 @@ impl Run<'_> {
                 self.cuts = if limited { self.cuts + 1 } else { 0 };
             }
             let paused = answer.paused && !failed && !calls;
+            if !failed {
+                self.pauses = if paused { self.pauses + 1 } else { 0 };
+            }
             ended.answer = Some(answer);
-            if (failed && !corrected) || self.cancel.is_cancelled() || self.cuts > CUTS {
+            if (failed && !corrected) || self.cancel.is_cancelled() || self.cuts > CUTS || self.pauses > PAUSES {
                 break;
             }
             if let Some(tool) = &cut {
@@ -130,6 +139,7 @@ impl Run<'_> {
         }
         ended.turns = self.turns;
         ended.cuts = self.cuts;
+        ended.pauses = self.pauses;
         ended.messages = messages[first..].to_vec();
         self.emit(Event::AgentEnd { messages: ended.messages.clone() }).await;
         ended

@@ -173,6 +173,80 @@ async fn a_paused_answer_is_continued() {
 }
 
 #[tokio::test]
+async fn an_answer_that_is_paused_without_end_fails_the_run() {
+    let api = "anthropic-messages";
+    let paused = || {
+        let said = ModelAnswer { text: "part", ..ModelAnswer::default() };
+        Reply::stream(events(api, said).concat().replace("end_turn", "pause_turn"))
+    };
+    let pauses = |count: usize| (0..count).map(|_| paused());
+    let call = || calls(api, &[("c1", "echo", r#"{"say":"a"}"#)]);
+    // Ten pauses in a row are continued, and an answer without a pause begins a new count.
+    let server = strict(pauses(10).chain([call()]).chain(pauses(10)).chain([text(api, "fine")]).collect());
+    let env = TestEnv::new(api, &server, |_| ());
+    assert_eq!(env.prompt("go").await.answer.unwrap().text(), "fine");
+    let server = strict(pauses(11).chain([text(api, "more")]).collect());
+    let env = TestEnv::new(api, &server, |_| ());
+    let Stop::Failed(error) = env.prompt("go").await.stop else { panic!("it continued") };
+    assert!(error.message.contains("11 times in a row (pause_turn)") && !error.retryable, "{error}");
+    assert_eq!(server.requests().len(), 11);
+    assert_eq!(env.prompt("again").await.stop, Stop::Done);
+}
+
+/// A good answer with a call lies between the empty answers.
+#[tokio::test]
+async fn only_empty_answers_in_a_row_fail_the_run() {
+    for api in APIS {
+        let call = || calls(api, &[("c1", "echo", r#"{"say":"a"}"#)]);
+        let empty = || text(api, "");
+        let server = strict(vec![empty(), call(), empty(), call(), empty(), text(api, "fine")]);
+        let env = TestEnv::new(api, &server, |_| ());
+        let outcome = env.prompt("go").await;
+        assert_eq!((outcome.stop, outcome.answer.unwrap().text().as_str()), (Stop::Done, "fine"), "{api}");
+        let server = strict(vec![empty(), call(), empty(), empty()]);
+        let outcome = TestEnv::new(api, &server, |_| ()).prompt("go").await;
+        assert!(matches!(&outcome.stop, Stop::Failed(error) if error.message.contains("empty twice")), "{api}");
+    }
+}
+
+#[tokio::test]
+async fn an_answer_that_its_server_broke_off_is_requested_again() {
+    let api = "openai-completions";
+    for reason in ["insufficient_system_resource", "network_error", "abort"] {
+        let broken = events(api, ModelAnswer { text: "hal", ..ModelAnswer::default() }).concat();
+        let broken = Reply::stream(broken.replace("\"stop\"", &format!("\"{reason}\"")));
+        let server = strict(vec![broken, text(api, "whole")]);
+        let env = TestEnv::new(api, &server, |_| ());
+        let outcome = env.prompt("go").await;
+        assert_eq!((outcome.stop, outcome.answer.unwrap().text().as_str()), (Stop::Done, "whole"), "{reason}");
+    }
+}
+
+#[tokio::test]
+async fn an_unknown_end_keeps_the_answer_and_is_reported_once() {
+    let api = "openai-completions";
+    let ended = |said, reason: &str| {
+        let whole = events(api, ModelAnswer { text: said, ..ModelAnswer::default() }).concat();
+        Reply::stream(whole.replace("\"stop\"", &format!("\"{reason}\"")))
+    };
+    let server = strict(vec![ended("one", "tired"), ended("two", "tired"), ended("three", "bored")]);
+    let env = TestEnv::new(api, &server, |_| ());
+    let mut listener = env.agent.subscribe(Snapshots::Each);
+    for said in ["one", "two", "three"] {
+        let outcome = env.prompt("go").await;
+        assert_eq!((outcome.stop, outcome.answer.unwrap().text().as_str()), (Stop::Done, said));
+    }
+    let mut warnings = Vec::new();
+    while let Some(event) = listener.try_recv() {
+        if let Event::Warning { message } = &*event {
+            warnings.push(message.clone());
+        }
+    }
+    let named = |at: usize, reason: &str| warnings[at].contains(&format!("the unknown reason \"{reason}\""));
+    assert!(warnings.len() == 2 && named(0, "tired") && named(1, "bored"), "{warnings:?}");
+}
+
+#[tokio::test]
 async fn an_answer_that_fills_the_window_is_retried_after_compaction() {
     let api = "anthropic-messages";
     let filled = Reply::stream(
