@@ -50,7 +50,8 @@ pub struct ContextFiles {
 /// Each file is followed by the files that it imports with `@path`.
 ///
 /// A folder below a hidden one is skipped, unless the project itself is in the hidden one; `cwd` is never skipped. A
-/// file with several names is used once, and so are texts that differ only in their line ends. At most 64 KB of each
+/// file with several names is used once, and so are texts that differ only in white space at the
+/// end of their lines. At most 64 KB of each
 /// file and 256 KB in total are used; UTF-16 with a byte order mark is decoded, and invalid UTF-8 becomes U+FFFD. Links
 /// and imports that point outside of the project are used only if it is `trusted`; a repository in `home` itself is not
 /// treated as a project.
@@ -81,10 +82,16 @@ pub fn context_files(user: &[&Path], cwd: &Path, home: Option<&Path>, trusted: b
 }
 
 /// Returns the instructions of the folders between `cwd` and a file below it, which were not part of the session's
-/// start. The rules are those of [`context_files`].
+/// start. The rules are those of [`context_files`]. A copy of one of the session's files `loaded` is left out.
 #[must_use]
-pub fn nested_context_files(cwd: &Path, file: &Path, home: Option<&Path>, trusted: bool) -> ContextFiles {
-    let mut reader = Reader::new(cwd, home, trusted);
+pub fn nested_context_files(
+    cwd: &Path,
+    file: &Path,
+    home: Option<&Path>,
+    trusted: bool,
+    loaded: &[ContextFile],
+) -> ContextFiles {
+    let mut reader = Reader { loaded, ..Reader::new(cwd, home, trusted) };
     let mut below: Vec<&Path> = file.ancestors().skip(1).take_while(|folder| *folder != cwd).collect();
     if !file.starts_with(cwd) || below.len() > LEVELS || below.iter().any(|folder| is_hidden(folder, cwd)) {
         return reader.found;
@@ -104,6 +111,8 @@ struct Reader<'a> {
     cwd: &'a Path,
     home: Option<&'a Path>,
     trusted: bool,
+    /// Files that the model has already seen.
+    loaded: &'a [ContextFile],
     found: ContextFiles,
     /// The canonical paths of the files that were read, with the smallest depth of their imports.
     known: HashMap<PathBuf, usize>,
@@ -116,7 +125,7 @@ struct Reader<'a> {
 impl<'a> Reader<'a> {
     fn new(cwd: &'a Path, home: Option<&'a Path>, trusted: bool) -> Reader<'a> {
         let (found, known) = (ContextFiles::default(), HashMap::new());
-        Reader { cwd, home, trusted, found, known, too_deep: Vec::new(), left: ALL }
+        Reader { cwd, home, trusted, loaded: &[], found, known, too_deep: Vec::new(), left: ALL }
     }
 
     fn finish(mut self) -> ContextFiles {
@@ -135,6 +144,10 @@ impl<'a> Reader<'a> {
         if !self.found.warnings.contains(&warning) {
             self.found.warnings.push(warning);
         }
+    }
+
+    fn is_loaded(&self, text: &str) -> bool {
+        self.loaded.iter().chain(&self.found.files).any(|file| is_same_text(&file.text, text))
     }
 
     /// Adds a file and its imports. `project` is the project that the file belongs to; `None` for a file of the user.
@@ -173,7 +186,7 @@ impl<'a> Reader<'a> {
         };
         let imported = imports(&text);
         // A copy in another folder imports the files of that folder.
-        if before.is_none() && !self.found.files.iter().any(|file| is_same_text(&file.text, &text)) {
+        if before.is_none() && !self.is_loaded(&text) {
             if self.left == 0 {
                 let warning = format!("{} is skipped: the context files exceed 256 KB", path.display());
                 return self.found.warnings.push(warning);
@@ -241,9 +254,10 @@ fn unusable(path: &Path, is_import: bool) -> Result<bool, String> {
     }
 }
 
-/// Returns true if two texts have the same lines, regardless of their line ends and of line ends at the end.
+/// Returns true if two texts have the same lines, regardless of their line ends and of white space at the end of a line
+/// or of the text.
 fn is_same_text(one: &str, other: &str) -> bool {
-    let [one, other] = [one, other].map(|text| text.trim_end_matches(['\r', '\n']).lines());
+    let [one, other] = [one, other].map(|text| text.trim_end().lines().map(str::trim_end));
     one.eq(other)
 }
 

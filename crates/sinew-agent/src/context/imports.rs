@@ -17,13 +17,31 @@ pub(super) fn imports(text: &str) -> Vec<String> {
             (None, Some(marks)) if marks.opens() => fence = Some(marks),
             (None, _) => {
                 let plain = plain_text(line, &mut in_comment);
-                let words = plain.split_whitespace().filter_map(|word| word.strip_prefix('@'));
-                let names = words.map(|word| word.trim_end_matches(['.', ',', ';', ':', ')']));
+                let words = words(&plain);
+                let names = words
+                    .iter()
+                    .filter_map(|word| word.strip_prefix('@'))
+                    .map(|word| word.trim_end_matches(['.', ',', ';', ':', ')']));
                 found.extend(names.filter(|name| !name.is_empty()).map(str::to_string));
             }
         }
     }
     found
+}
+
+/// Returns the words of a line. A blank behind a backslash is part of a word that begins with `@`.
+fn words(line: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut rest = line.chars().peekable();
+    while let Some(character) = rest.next() {
+        let Some(word) = words.last_mut() else { break };
+        match character {
+            '\\' if word.starts_with('@') && rest.next_if_eq(&' ').is_some() => word.push(' '),
+            blank if blank.is_whitespace() => words.push(String::new()),
+            other => word.push(other),
+        }
+    }
+    words
 }
 
 /// A line that begins with at least three backticks or tildes, and so may open or close a code block.

@@ -119,9 +119,33 @@ fn instructions_between_the_session_and_a_file_are_loaded() {
     for (file, expect) in
         [("p/a/b/file", &["p/a", "p/a/b"][..]), ("p/file", &[]), ("p/.hidden/file", &[]), ("q/file", &[])]
     {
-        let found = nested_context_files(&root.join("p"), &root.join(file), None, true).files;
+        let found = nested_context_files(&root.join("p"), &root.join(file), None, true, &[]).files;
         assert_eq!(found.iter().map(|file| file.text.as_str()).collect::<Vec<_>>(), expect, "{file}");
     }
+}
+
+#[test]
+fn a_nested_copy_of_a_loaded_file_is_left_out() {
+    let dir = tempfile::Builder::new().prefix("context").tempdir().unwrap();
+    let root = dir.path();
+    put(root, "p/AGENTS.md", "same\nlines\n");
+    put(root, "p/a/AGENTS.md", "same  \r\nlines\r\n \r\n");
+    put(root, "p/a/CLAUDE.md", "own");
+    put(root, "p/a/b/AGENTS.md", "own\t\n");
+    let cwd = root.join("p");
+    let loaded = context_files(&[], &cwd, None, true).files;
+    let found = nested_context_files(&cwd, &cwd.join("a/b/file"), None, true, &loaded).files;
+    assert_eq!(found.iter().map(|file| file.text.as_str()).collect::<Vec<_>>(), ["own"]);
+}
+
+#[test]
+fn a_blank_behind_a_backslash_is_part_of_an_imported_path() {
+    let check = |text: &str, expect: &[&str]| assert_eq!(super::imports::imports(text), expect, "{text}");
+    check(r"see @docs/with\ blank.md, @b.md", &["docs/with blank.md", "b.md"]);
+    check(r"@a\ b\ c.md @d.md", &["a b c.md", "d.md"]);
+    check(r"word\ @a.md", &["a.md"]);
+    check(r"@a\b.md", &[r"a\b.md"]);
+    check("@a.md\\", &["a.md\\"]);
 }
 
 #[test]

@@ -14,11 +14,11 @@ pub(crate) mod tools;
 pub(crate) mod workplace;
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
 use sinew_agent::agent::{AgentParts, AgentSession, AgentSettings, Amount, Budget};
-use sinew_agent::context::nested_context_files;
+use sinew_agent::context::{context_files, nested_context_files};
 use sinew_agent::core::Toolset;
 use sinew_agent::extension::{Context, Extension, path_policies};
 use sinew_agent::mcp::extension::StartBehind;
@@ -324,8 +324,11 @@ impl App {
         let Startup { paths, trust_is_confirmed, .. } = &self.startup;
         let cwd = std::fs::canonicalize(&paths.cwd).unwrap_or_else(|_| paths.cwd.clone());
         let (home, trusted) = (std::env::home_dir(), *trust_is_confirmed);
+        let (user, loaded) = ([paths.agent.clone(), paths.home.clone()], OnceLock::new());
         Arc::new(move |file| {
-            let found = nested_context_files(&cwd, file, home.as_deref(), trusted);
+            let user: Vec<&Path> = user.iter().map(|folder| &**folder).collect();
+            let loaded = loaded.get_or_init(|| context_files(&user, &cwd, home.as_deref(), trusted).files);
+            let found = nested_context_files(&cwd, file, home.as_deref(), trusted, loaded);
             found.files.into_iter().map(|file| (file.path, file.text)).collect()
         })
     }
