@@ -3,13 +3,16 @@
 //! The front depends only on files and the cache, not on which servers run, the order in which they connect or what
 //! they offer later. So the first bytes of every request stay the same, and providers can cache them.
 
+mod provider_schema;
+
 use std::fmt::Write as _;
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::model::Definition;
 use crate::names::name_tools;
+pub use provider_schema::provider_schema;
 
 /// The size of all definitions above which tools are deferred, in tokens of four bytes.
 pub const DIRECT_TOKENS: usize = 1_000;
@@ -181,51 +184,6 @@ fn front_tool(name: String, server: &str, tool: &Definition) -> Option<FrontTool
         description: value["description"].as_str().unwrap_or_default().to_string(),
         schema: provider_schema(&value["inputSchema"])?,
     })
-}
-
-/// Converts a tool's input schema to a form that every provider accepts: an object with properties. Returns `None` if a
-/// provider would reject it, and the whole request with it: for alternatives at the top level, external references or
-/// endless nesting.
-#[must_use]
-pub fn provider_schema(schema: &Value) -> Option<Value> {
-    const DEPTH: usize = 64;
-    const NODES: usize = 10_000;
-    let mut members = match schema {
-        Value::Object(members) => members.clone(),
-        Value::Null | Value::Bool(true) => Map::new(),
-        _ => return None,
-    };
-    let kind = members.get("type").cloned().unwrap_or_else(|| "object".into());
-    let alternatives = ["oneOf", "anyOf", "allOf", "not", "enum", "const", "if", "$ref"];
-    if kind != "object" || alternatives.iter().any(|key| members.contains_key(*key)) {
-        return None;
-    }
-    let mut nodes = 0;
-    if !fits(schema, DEPTH, &mut nodes, NODES) {
-        return None;
-    }
-    members.insert("type".to_string(), kind);
-    if !members.get("properties").is_some_and(Value::is_object) {
-        members.insert("properties".to_string(), json!({}));
-    }
-    members.remove("$schema");
-    Some(Value::Object(members))
-}
-
-/// Returns true if a schema is small enough and has no external references.
-fn fits(schema: &Value, depth: usize, nodes: &mut usize, most: usize) -> bool {
-    *nodes += 1;
-    if depth == 0 || *nodes > most {
-        return false;
-    }
-    match schema {
-        Value::Object(members) => members.iter().all(|(key, value)| {
-            let local = key != "$ref" || value.as_str().is_none_or(|target| target.starts_with('#'));
-            local && fits(value, depth - 1, nodes, most)
-        }),
-        Value::Array(items) => items.iter().all(|item| fits(item, depth - 1, nodes, most)),
-        _ => true,
-    }
 }
 
 /// An index of the tools that can be searched and called. Built at the first search.

@@ -230,7 +230,7 @@ pub struct PromptMessage {
 #[serde(rename_all = "camelCase")]
 struct WireToolResult<'a> {
     #[serde(default)]
-    content: Option<Vec<Value>>,
+    content: Value,
     #[serde(borrow, default)]
     structured_content: Option<&'a RawValue>,
     #[serde(default)]
@@ -242,7 +242,14 @@ pub(crate) fn tool_result(raw: &RawValue) -> Result<ToolResult, String> {
     let wire: WireToolResult<'_> =
         serde_json::from_str(raw.get()).map_err(|error| format!("invalid result: {error}"))?;
     Ok(ToolResult {
-        content: wire.content.unwrap_or_default().iter().map(content).collect(),
+        content: match wire.content {
+            Value::Null => Vec::new(),
+            // Some servers return the text or the block alone.
+            Value::String(text) => vec![Content::Text(text)],
+            Value::Array(parts) => parts.iter().map(content).collect(),
+            part @ Value::Object(_) => vec![content(&part)],
+            other => return Err(format!("invalid result: the content is {other}")),
+        },
         structured: wire.structured_content.map(RawValue::to_owned),
         is_error: wire.is_error.unwrap_or(false),
     })
@@ -270,6 +277,9 @@ fn parse(raw: &RawValue) -> Result<Value, String> {
 }
 
 fn content(part: &Value) -> Content {
+    if let Some(text) = part.as_str() {
+        return Content::Text(text.to_string());
+    }
     let kind = text(part, "type");
     match kind.as_str() {
         "text" => Content::Text(text(part, "text")),
@@ -293,4 +303,37 @@ fn resource(part: &Value) -> Resource {
 
 fn text(part: &Value, key: &str) -> String {
     part[key].as_str().unwrap_or_default().to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(result: &str, expect: Result<&[&str], &str>) {
+        let raw = RawValue::from_string(result.to_string()).unwrap();
+        let texts = tool_result(&raw).map(|result| {
+            let text = |content: &Content| match content {
+                Content::Text(text) => text.clone(),
+                other => format!("{other:?}"),
+            };
+            result.content.iter().map(text).collect::<Vec<_>>()
+        });
+        match (texts, expect) {
+            (Ok(texts), Ok(expect)) => assert_eq!(texts, expect, "{result}"),
+            (Err(error), Err(expect)) => assert_eq!(error, expect, "{result}"),
+            (texts, _) => panic!("{result}: {texts:?}"),
+        }
+    }
+
+    #[test]
+    fn accepts_a_text_or_a_block_without_a_list() {
+        check(r#"{"content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]}"#, Ok(&["a", "b"]));
+        check(r#"{"content": "a"}"#, Ok(&["a"]));
+        check(r#"{"content": ["a", {"type": "text", "text": "b"}]}"#, Ok(&["a", "b"]));
+        check(r#"{"content": {"type": "text", "text": "a"}}"#, Ok(&["a"]));
+        check(r#"{"content": null}"#, Ok(&[]));
+        check("{}", Ok(&[]));
+        check(r#"{"content": 7}"#, Err("invalid result: the content is 7"));
+    }
 }

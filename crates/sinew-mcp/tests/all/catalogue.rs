@@ -111,6 +111,40 @@ fn tools_that_a_provider_would_reject_are_not_in_the_front() {
     assert_eq!(provider_schema(&deep), None);
 }
 
+#[test]
+fn invalid_keywords_are_removed_from_a_schema_at_every_depth() {
+    let check = |nested: Value, expect: Value| {
+        let whole = |schema: &Value| json!({"type": "object", "properties": {"a": schema}, "$defs": {"d": schema}});
+        assert_eq!(provider_schema(&whole(&nested)), Some(whole(&expect)), "{nested}");
+        // A schema in every keyword that contains schemas.
+        for key in ["items", "not", "additionalProperties"] {
+            let inside = |schema: &Value| json!({"type": "object", "properties": {"a": {key: schema}}});
+            assert_eq!(provider_schema(&inside(&nested)), Some(inside(&expect)), "{key}: {nested}");
+        }
+        let inside = |schema: &Value| json!({"type": "object", "properties": {"a": {"anyOf": [schema]}}});
+        assert_eq!(provider_schema(&inside(&nested)), Some(inside(&expect)), "anyOf: {nested}");
+    };
+    check(json!({"type": "object", "required": null}), json!({"type": "object"}));
+    check(json!({"type": "string", "required": true}), json!({"type": "string"}));
+    check(json!({"required": ["a", 1, null]}), json!({"required": ["a"]}));
+    check(json!({"properties": {"b": true, "c": null, "d": {}}}), json!({"properties": {"b": {}, "c": {}, "d": {}}}));
+    check(json!({"properties": {"b": false}}), json!({"properties": {}}));
+    check(json!({"properties": null, "items": null}), json!({}));
+    check(json!({"items": true}), json!({"items": {}}));
+    check(json!({"items": [true, {"type": null}]}), json!({"items": [{}, {}]}));
+    check(json!({"anyOf": []}), json!({}));
+    check(json!({"enum": null, "description": null, "type": null, "minimum": null}), json!({}));
+    for valid in [
+        json!({"default": null, "enum": ["a", null], "type": ["string", "null"]}),
+        json!({"additionalProperties": false, "properties": {"required": {"type": "string"}}}),
+        json!({"properties": {"type": {"enum": ["a"]}, "items": {"type": "array", "items": {"type": "string"}}}}),
+    ] {
+        check(valid.clone(), valid);
+    }
+    let top = json!({"type": null, "required": null, "properties": null, "enum": null});
+    assert_eq!(provider_schema(&top), Some(json!({"type": "object", "properties": {}})));
+}
+
 fn library() -> Vec<CatalogueServer> {
     let with_parameter = definition(json!({
         "name": "createIssue", "description": "Opens an issue",
