@@ -245,3 +245,35 @@ fn lone_surrogates_in_pi_files_lose_no_entry() {
     let read = tail(&path, 1 << 20).unwrap();
     assert_eq!((read.messages.len(), read.is_whole), (3, true));
 }
+
+/// A tool that cuts texts by bytes, or a damaged disk, leaves bytes that are not UTF-8.
+#[test]
+fn invalid_utf8_in_a_line_loses_no_entry() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("cut.jsonl");
+    let mut session = Session::open(&path, options(folder.path())).unwrap().session;
+    let kept = ["first", "cut here", "third"];
+    kept.iter().for_each(|text| drop(session.append(user(text)).unwrap()));
+    session.append(Body::Label { target_id: "x".into(), label: Some("cut here".into()) }).unwrap();
+    session.append(Body::SessionInfo { title: "cut here".into(), name: None, title_source: None }).unwrap();
+    session.flush().unwrap();
+    drop(session);
+    let bytes = fs::read(&path).unwrap();
+    let mut broken = Vec::new();
+    for line in bytes.split_inclusive(|byte| *byte == b'\n') {
+        match line.windows(8).position(|bytes| bytes == b"cut here") {
+            Some(at) => broken.extend([&line[..at + 3], &[0xE2, 0x82], &line[at + 3..]].concat()),
+            None => broken.extend(line),
+        }
+    }
+    assert!(String::from_utf8(broken.clone()).is_err());
+    fs::write(&path, broken).unwrap();
+    let opened = Session::open(&path, options(folder.path())).unwrap();
+    assert_eq!(opened.warnings, Vec::<String>::new());
+    assert_eq!(texts(&opened.session), ["first", "cut\u{FFFD} here", "third"]);
+    assert_eq!(opened.session.context(&Defaults::default()).unwrap().messages.len(), 3);
+    assert_eq!(opened.session.title().as_deref(), Some("cut\u{FFFD} here"));
+    drop(opened);
+    assert_eq!(list(folder.path(), Scope::All)[0].title, "cut\u{FFFD} here");
+    assert_eq!(tail(&path, 1 << 20).unwrap().messages.len(), 3);
+}
