@@ -67,27 +67,47 @@ pub struct CompactionResult {
 }
 
 impl AgentSession {
-    /// Compacts the context now. Aborts a run first, unless there is nothing to summarize.
+    /// Compacts the context now. Aborts a run first, unless there is nothing to summarize or an extension refuses.
     ///
     /// # Errors
-    /// Returns an error if there is nothing to summarize, if no model could write the summary, or if the session is
-    /// closed.
+    /// Returns an error if there is nothing to summarize, if an extension refuses, if no model could write the summary,
+    /// or if the session is closed.
     pub async fn compact(&self, instructions: Option<&str>) -> Result<CompactionResult> {
+        let mut wish = CompactionWish { instructions, permit: None };
         if self.is_running() {
             let window = self.model().model.context_window;
-            let messages = self.session().context(&Defaults::default())?.messages;
-            if cut(&messages, self.settings().compaction.limits.within(window)).is_none() {
+            let context = self.session().context(&Defaults::default())?;
+            let Some(found) = cut(&context.messages, self.settings().compaction.limits.within(window)) else {
                 return Err(nothing());
-            }
+            };
+            let (tokens, first_kept) = (context_tokens(&context.messages), &context.entry_ids[found.kept]);
+            wish.permit = Some(permitted(self, Reason::Manual, tokens, first_kept, instructions).await?);
         }
         self.abort();
         let mut context = self.conversation.context.begin_next(Activity::Maintenance).await?;
         let cancel = self.new_token();
-        let compacted = compact(self, &mut context, Reason::Manual, instructions, &cancel).await;
+        let compacted = compact(self, &mut context, Reason::Manual, wish, &cancel).await;
         drop(context);
         self.conversation.flush_pending_if_idle();
         compacted
     }
+}
+
+/// What the caller of a compaction wants, and what the extensions said about it.
+#[derive(Default)]
+pub(super) struct CompactionWish<'a> {
+    /// Instructions of the user for the summary.
+    instructions: Option<&'a str>,
+    /// The permission of the extensions; `None` if they were not asked yet.
+    permit: Option<CompactionPermit>,
+}
+
+/// The permission of the extensions.
+struct CompactionPermit {
+    /// The first kept entry that they were told.
+    first_kept: String,
+    /// The compaction that one of them supplied.
+    given: Option<Value>,
 }
 
 const NOTHING: &str = "Nothing to compact";
@@ -109,14 +129,14 @@ pub(super) async fn compact(
     agent: &AgentSession,
     seen: &mut Vec<AgentMessage>,
     reason: Reason,
-    instructions: Option<&str>,
+    wish: CompactionWish<'_>,
     cancel: &CancellationToken,
 ) -> Result<CompactionResult> {
     // The step starts before its first event and ends before its last one: a listener can cancel it on the first, and
     // finds it over on the last.
     let phase = agent.conversation.context.step(Move::Compact, cancel)?;
     agent.emit(Event::AutoCompactionStart { reason: reason.as_str() }).await;
-    let result = work(agent, seen, reason, instructions, &phase).await;
+    let result = work(agent, seen, reason, wish, &phase).await;
     let aborted = phase.is_cancelled();
     drop(phase);
     let told = result.as_ref().ok().map(|compacted| {
@@ -147,7 +167,7 @@ async fn work(
     agent: &AgentSession,
     seen: &mut Vec<AgentMessage>,
     reason: Reason,
-    instructions: Option<&str>,
+    wish: CompactionWish<'_>,
     cancel: &CancellationToken,
 ) -> Result<CompactionResult> {
     let tokens_before = context_tokens(seen);
@@ -182,21 +202,14 @@ async fn work(
         return Err(nothing());
     };
     let first_kept = ids[found.kept].clone();
-    let fields = json!({"reason": reason.as_str(), "tokensBefore": tokens_before, "firstKeptEntryId": first_kept,
-        "customInstructions": instructions});
-    let (mut leaving, mut given) = (CancelDecision::default(), None);
-    agent
-        .ask("session_before_compact", fields, |_, mut answer| {
-            given = answer.remove("compaction").filter(Value::is_object).or(given.take());
-            refused(&answer, &mut leaving)
-        })
-        .await;
-    if leaving.cancelled {
-        let why = leaving.reason.unwrap_or_else(|| "an extension refused it".into());
-        return Err(Error::new(ErrorCode::InvalidState, format!("Compaction cancelled: {why}")));
-    }
-    if let Some(given) = given {
-        let kept = given.get("firstKeptEntryId").and_then(Value::as_str).unwrap_or(&first_kept);
+    let CompactionWish { instructions, permit } = wish;
+    let permit = match permit {
+        Some(permit) => permit,
+        None => permitted(agent, reason, tokens_before, &first_kept, instructions).await?,
+    };
+    if let Some(given) = permit.given {
+        // Its summary ends before the entry that it was told.
+        let kept = given.get("firstKeptEntryId").and_then(Value::as_str).unwrap_or(&permit.first_kept);
         let Some(summary) = given.get("summary").and_then(Value::as_str).filter(|text| !text.trim().is_empty()) else {
             return Err(Error::new(ErrorCode::InvalidData, "the compaction of an extension has no summary"));
         };
@@ -235,6 +248,33 @@ async fn work(
     }
     let finished = FinishedCompaction { details: Some(files.to_details()), preserve_data, from_extension: false };
     finished.take_up(agent, seen, &summary, &first_kept, tokens_before).await
+}
+
+/// Asks the extensions for permission.
+///
+/// # Errors
+/// Returns an error if one of them refuses.
+async fn permitted(
+    agent: &AgentSession,
+    reason: Reason,
+    tokens_before: u64,
+    first_kept: &str,
+    instructions: Option<&str>,
+) -> Result<CompactionPermit> {
+    let fields = json!({"reason": reason.as_str(), "tokensBefore": tokens_before, "firstKeptEntryId": first_kept,
+        "customInstructions": instructions});
+    let (mut leaving, mut given) = (CancelDecision::default(), None);
+    agent
+        .ask("session_before_compact", fields, |_, mut answer| {
+            given = answer.remove("compaction").filter(Value::is_object).or(given.take());
+            refused(&answer, &mut leaving)
+        })
+        .await;
+    if leaving.cancelled {
+        let why = leaving.reason.unwrap_or_else(|| "an extension refused it".into());
+        return Err(Error::new(ErrorCode::InvalidState, format!("Compaction cancelled: {why}")));
+    }
+    Ok(CompactionPermit { first_kept: first_kept.to_string(), given })
 }
 
 /// Returns whether so little of the history is old that a summary would not help.

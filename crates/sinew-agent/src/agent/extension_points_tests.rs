@@ -166,6 +166,25 @@ async fn a_compaction_can_be_refused_replaced_or_extended() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn only_a_permitted_compaction_stops_the_run() {
+    let (env, seen) = long(vec![("session_before_compact", json!({"cancel": true}))]).await;
+    let accepted = env.agent.accept(vec![user("go on")], None).await.unwrap();
+    assert!(accepted.runs() && env.agent.is_running());
+    env.agent.compact(None).await.unwrap_err();
+    assert_eq!(names(&seen), ["session_before_compact"]);
+    assert_eq!(accepted.run().await.stop, Stop::Done);
+
+    let supplied = json!({"compaction": {"summary": "what an extension says"}});
+    let (env, seen) = long(vec![("session_before_compact", supplied)]).await;
+    let accepted = env.agent.accept(vec![user("go on")], None).await.unwrap();
+    let (made, outcome) = tokio::join!(env.agent.compact(None), accepted.run());
+    assert_eq!((made.unwrap().summary.as_deref(), outcome.stop), (Some("what an extension says"), Stop::Aborted));
+    let asked = names(&seen).into_iter().filter(|name| name == "session_before_compact").count();
+    assert_eq!(asked, 1);
+    env.laws();
+}
+
+#[tokio::test(start_paused = true)]
 async fn hosts_ask_before_they_leave_a_session() {
     let answers = vec![
         ("session_before_switch", json!({"cancel": true, "reason": "busy"})),
