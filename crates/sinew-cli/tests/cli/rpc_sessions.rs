@@ -233,6 +233,35 @@ fn switching_sessions_ends_the_run_and_clears_the_queue() {
 }
 
 #[test]
+fn a_switch_that_changes_nothing_does_not_stop_the_run() {
+    let sleep = json!({"command": "touch begun; until [ -e go ]; do sleep 0.01; done; echo whole"});
+    let stage = Stage::scripted(&[call("A", "bash", sleep), text("B")]);
+    let other = Stage::scripted(&[json!({"type": "fault", "kind": "idle"})]);
+    let mut holder = Client::scripted(&other, &["--session", "held.jsonl"]);
+    holder.data("prompt", json!({"message": "mine"}));
+    holder.event("turn_start");
+    let held = other.project().join("held.jsonl");
+    let mut client = Client::scripted(&stage, &[]);
+    client.data("prompt", json!({"message": "one"}));
+    stage.wait_for("project/begun");
+    let own = file(&mut client);
+    let told = client.fails("switch_session", json!({"sessionPath": held}));
+    assert!(told.contains("in use by process"), "{told}");
+    client.data("switch_session", json!({"sessionPath": own}));
+    let warned =
+        client.seen.iter().filter(|frame| frame["type"] == "warning").map(|frame| frame["message"].to_string());
+    assert!(warned.collect::<String>().contains("already the current one"));
+    stage.write("project/go", "");
+    client.event("agent_end");
+    assert_eq!(
+        (texts(&mut client), file(&mut client)),
+        (vec!["one".into(), "A".into(), "whole".into(), "B".into()], own)
+    );
+    assert_eq!(client.end().code, Some(0));
+    assert_eq!(holder.end().code, Some(0));
+}
+
+#[test]
 fn an_in_memory_session_writes_no_file() {
     let stage = repeating();
     let mut client = Client::scripted(&stage, &["--no-session"]);

@@ -44,20 +44,28 @@ impl Control {
     }
 
     /// Changes to the session `name`: its path, or the start or end of its id. Returns true if an extension refused it.
+    /// Does nothing but warn if that session is the current one.
     ///
     /// # Errors
     /// Returns an error if no session or several match, the file is not a session, or another process writes to it.
     pub async fn switch_session(&self, name: &str) -> Result<bool, ControlError> {
         // Checked before anything is stopped, so that a wrong name has no effect.
         let file = self.app.store.find(name)?;
-        if self.session().agent.may_switch("resume", Some(&file)).await.cancelled {
+        let old = self.session();
+        if is_file_of(&old, &file) {
+            old.agent.warn("This session is already the current one, so nothing changed.".into()).await;
+            return Ok(false);
+        }
+        if old.agent.may_switch("resume", Some(&file)).await.cancelled {
             return Ok(true);
         }
-        self.replace("resume", |control, old| {
-            if is_file_of(old, &file) {
-                return Ok(None);
-            }
-            Ok(Some(control.app.store.open(&file)?))
+        // Locked before anything is stopped, so that a session that another process uses has no effect. A subagent of
+        // the current session keeps its file locked until it is stopped.
+        let of_child = old.agent.session().path().is_some_and(|own| file.starts_with(sinew_session::children_of(own)));
+        let locked = if of_child { None } else { Some(self.app.store.open(&file)?) };
+        self.replace("resume", |control, _| match locked {
+            Some(locked) => Ok(Some(locked)),
+            None => Ok(Some(control.app.store.open(&file)?)),
         })
         .await?;
         Ok(false)
