@@ -56,6 +56,29 @@ fn an_mcp_tool_is_found_called_and_reported_under_its_own_name() {
     assert!(file.contains(r#""toolName":"mcp_liar_echo""#) && !file.contains(r#""toolName":"call_tool""#), "{file}");
 }
 
+/// The parent began when the tools of the server were unknown, so it can only search for them.
+#[test]
+fn a_child_that_starts_after_a_server_can_call_its_tools() {
+    let task = json!({"agent": "task", "tasks": [{"id": "One", "assignment": "say hello"}]});
+    let echoed = json!({"type": "turn", "lane": "One",
+        "content": [{"toolCall": {"name": "submit_result", "arguments": {"result": "x"}}}],
+        "expect": {"toolResult": {"id": "call_1", "contains": "hello"}}});
+    let stage = Stage::scripted(&[
+        json!({"type": "script", "version": 1, "onExhausted": "error"}),
+        call("A", "tool_search", json!({"query": "echo"})),
+        call("B", "task", task),
+        text("C"),
+        json!({"type": "turn", "lane": "One",
+            "content": [{"toolCall": {"name": "mcp_liar_echo", "arguments": {"text": "hello"}}}]}),
+        echoed,
+    ]);
+    with_servers(&stage, &json!({"liar": entry("modern")}));
+    let ran = stage.play(&["-p", "--mode", "json", "go"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let ends = events(&ran, "subagent_end");
+    assert_eq!((ends.len(), &ends[0]["state"]), (1, &json!("completed")), "{}", ran.stdout);
+}
+
 #[test]
 fn permissions_and_hooks_see_the_resolved_mcp_tool() {
     let stage = Stage::scripted(&calls_a_deferred_tool());

@@ -179,7 +179,10 @@ impl App {
         let mut without = definition.disallowed_tools.clone();
         without.extend(of_parent.iter().flat_map(|servers| servers.excluded().iter().cloned()));
         let only = both(of_parent.as_ref().and_then(|servers| servers.only()), definition.mcp.as_deref());
-        let servers = self.servers(session, before, &host, &without, only.as_deref());
+        // A new child begins with the server tools of its parent, although more may be known by now: a tool that the
+        // parent can only search for would not be one of the parent's tools.
+        let front = before.mcp_front.clone().or_else(|| of_parent.as_ref().map(|servers| servers.record()));
+        let servers = self.servers(session, before, front, &host, &without, only.as_deref());
         let mut tools = match definition.is_fork() {
             true => self.fork_tools(rights, &host, servers.as_ref())?,
             false => self.child_tools(rights, &host, servers.as_ref())?,

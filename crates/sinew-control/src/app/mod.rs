@@ -248,7 +248,8 @@ impl App {
             host.restore_todo(&list);
         }
         let only = self.agent.as_ref().and_then(|agent| agent.mcp.as_deref());
-        let servers = self.servers(&mut session, &before, &host, &[], only);
+        let front = before.mcp_front.clone();
+        let servers = self.servers(&mut session, &before, front, &host, &[], only);
         let toolset = self.toolset(&host, servers.as_ref())?;
         let loaded = self.equip(&host);
         let system = self.session_system(&toolset, servers.as_ref(), &host, warnings)?;
@@ -333,17 +334,18 @@ impl App {
         })
     }
 
-    /// Returns the tools of MCP servers for a session. The selection in the cached prefix is recorded in the session,
-    /// so that it is the same when the session is opened again.
+    /// Returns the tools of MCP servers for a session, with `front` in the cached prefix of its requests if that was
+    /// chosen before. The selection is recorded in the session, so that it is the same when the session is opened again.
     fn servers(
         &self,
         session: &mut Session,
         before: &Conversation,
+        front: Option<serde_json::Value>,
         host: &Host,
         without: &[String],
         only: Option<&[String]>,
     ) -> Option<Arc<SessionServers>> {
-        let servers = self.session_servers(host, before.mcp_front.clone(), without, only)?;
+        let servers = self.session_servers(host, front, without, only)?;
         if before.mcp_tools.as_ref() != Some(&servers.names()) || before.mcp_front != Some(servers.record()) {
             record_front(session, Some(&servers));
         }
