@@ -12,7 +12,7 @@ use sinew_sandbox::{Entry, Sandbox};
 use crate::input::InputPipe;
 use crate::output::{Chunk, DRAIN_IDLE, DRAIN_MOST, Encoding};
 use crate::output_relay::{OutputRelay, Watch};
-use crate::supervisor::{Link, Start, Supervisor, memory_file, null, pipe};
+use crate::supervisor::{Link, NOT_STARTED, Start, Supervisor, memory_file, null, pipe};
 use crate::wire::{SupervisorReply, SupervisorRequest};
 use crate::{
     Engine, GRACE, OnChunk, OnStreamChunk, RunOptions, RunResult, ShellOptions, environment, request, signals,
@@ -20,9 +20,6 @@ use crate::{
 
 /// The maximum length of a script that is passed as an argument; the system's limit is 128 KiB.
 const ARGUMENT: usize = 100 * 1024;
-
-/// What the error of a shell that could not be started says first.
-pub(crate) const NOT_STARTED: &str = "Failed to initialize shell";
 
 /// Reads a long script from [`crate::wire::SCRIPT`].
 const LONG: &str = r#"IFS= read -r -d '' -u 4 BASH_COMMAND_TEXT; exec 4<&-; eval "$BASH_COMMAND_TEXT""#;

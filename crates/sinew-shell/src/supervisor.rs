@@ -17,10 +17,12 @@ use sinew_sandbox::Handoff;
 
 use crate::fair_deadline::FairDeadline;
 use crate::known_bashes::KnownBashes;
-use crate::one_shot::NOT_STARTED;
 use crate::output_relay::timespec;
 use crate::wire::{MOST, SupervisorReply, SupervisorRequest};
 use crate::{environment, wire};
+
+/// What the error of a shell that could not be started says first.
+pub(crate) const NOT_STARTED: &str = "Failed to initialize shell";
 
 /// The maximum time for a supervisor to exit after all its processes were killed.
 const GONE: Duration = Duration::from_secs(2);

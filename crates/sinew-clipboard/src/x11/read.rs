@@ -41,7 +41,7 @@ fn explained(failure: Failure) -> Error {
     }
 }
 
-/// The maximum number of formats that are looked at.
+/// The maximum number of formats that are read.
 const MAX_TARGETS: usize = 1024;
 
 /// Returns the formats that the owner of the selection offers, with their names; `None` if it does not list them.

@@ -15,11 +15,11 @@ use super::names::{NamedDescriptor, Names};
 use super::report::{Report, ShellState};
 use super::script::{self, FixedTexts};
 use super::traps;
-use crate::one_shot::{NOT_STARTED, PIPE, ended, is_brush, killed, not_started};
+use crate::one_shot::{PIPE, ended, is_brush, killed, not_started};
 use crate::output::{Chunk, Encoding};
 use crate::output_relay::{OutputRelay, Watch};
 use crate::request::ENDED;
-use crate::supervisor::{Link, Start, Supervisor, null, write_at_start};
+use crate::supervisor::{Link, NOT_STARTED, Start, Supervisor, null, write_at_start};
 use crate::wire::{SupervisorReply, SupervisorRequest};
 use crate::{GRACE, Job, OnChunk, RunOptions, RunResult, ShellOptions, environment, request};
 
