@@ -3,6 +3,7 @@
 use std::ffi::{CStr, CString};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use sinew_sandbox::handoff::{ReceivedSandbox, receive as receive_sandbox};
@@ -30,14 +31,18 @@ pub(super) struct Start {
 /// An empty `cwd` means the directory of the host.
 pub(super) fn run(cwd: &CStr, program: &CStr, argv: &[CString], start: Start) -> i32 {
     let terminal = start.terminal;
-    let Ok(sandbox) = start.in_sandbox.then(PassedSandbox::read).transpose() else { return 3 };
+    // The shell reads it in the memory of this process until it executes its program, which no lifetime expresses, so it
+    // is kept to the end.
+    let Ok(sandbox) = start.in_sandbox.then(PassedSandbox::read).transpose().map(|read| read.map(Arc::new)) else {
+        return 3;
+    };
     // All signals that can be blocked are blocked, so that a script that signals its whole session does not affect the
     // supervisor. Descriptors that the host inherited by accident are closed.
     let lowest = SCRIPT + i32::from(!terminal);
     let first = sandbox.as_ref().map_or(lowest, |sandbox| sandbox.above);
     // SAFETY: apart from the sandbox nothing has been opened yet.
     unsafe { libc::syscall(libc::SYS_close_range, first, libc::c_uint::MAX, 0) };
-    let Ok(channel) = sandbox.as_ref().map(PassedSandbox::channel).transpose().map(Option::flatten) else { return 3 };
+    let Ok(channel) = sandbox.as_deref().map(PassedSandbox::channel).transpose().map(Option::flatten) else { return 3 };
     let signals = match block_signals() {
         Ok(signals) => signals,
         Err(_) => return 3,
@@ -89,8 +94,8 @@ pub(super) fn run(cwd: &CStr, program: &CStr, argv: &[CString], start: Start) ->
     }
     close_standard();
     drop(theirs);
-    if let (Some(sandbox), Some(channel)) = (sandbox, ours)
-        && !sandbox.answer_calls(channel)
+    if let (Some(sandbox), Some(channel)) = (&sandbox, ours)
+        && !Arc::clone(sandbox).answer_calls(channel)
     {
         tell(&SupervisorReply::Failed { errno: libc::EAGAIN });
         return 3;
@@ -157,7 +162,7 @@ impl PassedSandbox {
     }
 
     /// Starts the thread that answers the calls of programs. Returns true if it could be started.
-    fn answer_calls(self, channel: OwnedFd) -> bool {
+    fn answer_calls(self: Arc<Self>, channel: OwnedFd) -> bool {
         let work = move || {
             // A shell that ended before it entered its sandbox makes no calls.
             let _ = self.received.serve(channel.as_fd(), &mut |refusal| tell(&SupervisorReply::Refused(refusal)));
