@@ -57,7 +57,7 @@ pub(crate) fn load_all(
 /// Checks all hooks and rules without starting anything. Returns the rules.
 ///
 /// # Errors
-/// Returns the errors of [`load_all`].
+/// Returns the errors of loading all of them.
 pub fn check(startup: &Startup) -> Result<Rules, Failure> {
     let rules = read_rules(startup)?;
     read_hooks(startup, &Arc::default(), false)?;

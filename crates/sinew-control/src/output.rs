@@ -23,7 +23,7 @@ enum Keys {
 /// The replacement of a key before [`hide_all`] was called.
 const STAND: &str = "***";
 
-/// Masks these keys until [`hide_all`] is called.
+/// Masks these keys until `hide_all` is called.
 pub fn hide(values: Vec<String>) {
     *KEYS.write() = Keys::Values(values);
 }

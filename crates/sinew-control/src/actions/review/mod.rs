@@ -44,8 +44,8 @@ fn schema() -> Value {
 }
 
 impl Control {
-    /// Lets the agent `reviewer` review a change; see [`Change::find`] for `what`. The model reads the result with the
-    /// next prompt.
+    /// Lets the agent `reviewer` review a change; `what` names a branch, a range or a patch file. The model reads the
+    /// result with the next prompt.
     ///
     /// # Errors
     /// Returns an error if `what` names no change, or if the reviewer ends without a result.
