@@ -1,4 +1,4 @@
-//! What a coding agent is started with, and the actions that every mode offers.
+//! Arguments and settings of a coding agent, and the actions that every mode offers.
 //!
 //! | module | contents |
 //! |---|---|

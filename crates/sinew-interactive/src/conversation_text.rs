@@ -1,5 +1,6 @@
 //! Formats the whole conversation as lines, with all output: for the viewer and for `/dump`.
 
+use std::borrow::Borrow;
 use std::collections::HashSet;
 
 use serde_json::Value;
@@ -37,20 +38,20 @@ impl Neighbours {
     /// Finds the neighbours of a message among those before it, newest first, and those after it.
     pub(super) fn find(
         message: &AgentMessage,
-        mut before: impl Iterator<Item = AgentMessage>,
-        after: impl Iterator<Item = AgentMessage>,
+        mut before: impl Iterator<Item = impl Borrow<AgentMessage>>,
+        after: impl Iterator<Item = impl Borrow<AgentMessage>>,
     ) -> Neighbours {
         let mut found = Neighbours::default();
         match message {
             AgentMessage::ToolResult(result) => {
-                let answer = before.find(|message| !matches!(message, AgentMessage::ToolResult(_)));
-                if let Some(AgentMessage::Assistant(answer)) = answer {
+                let answer = before.find(|message| !matches!(message.borrow(), AgentMessage::ToolResult(_)));
+                if let Some(AgentMessage::Assistant(answer)) = answer.as_ref().map(Borrow::borrow) {
                     found.call = answer.tool_calls().find(|call| call.id == result.tool_call_id).cloned();
                 }
             }
             AgentMessage::Assistant(answer) if answer.tool_calls().next().is_some() => {
                 found.answered = after
-                    .map_while(|message| match message {
+                    .map_while(|message| match message.borrow() {
                         AgentMessage::ToolResult(result) => Some(result.tool_call_id.clone()),
                         _ => None,
                     })
@@ -67,7 +68,7 @@ impl ConversationText {
     pub(super) fn of(messages: &[AgentMessage]) -> ConversationText {
         let mut out = ConversationText::default();
         for (at, message) in messages.iter().enumerate() {
-            let (before, after) = (messages[..at].iter().rev().cloned(), messages[at + 1..].iter().cloned());
+            let (before, after) = (messages[..at].iter().rev(), messages[at + 1..].iter());
             out.message(message, &Neighbours::find(message, before, after));
         }
         out

@@ -110,19 +110,7 @@ impl Panel {
             body: layout::effect(&request, &changes),
             changes,
             choices,
-            marked: None,
-            chosen: Vec::new(),
-            reply: Reply::Approval { request: Box::new(request), send },
-            gate,
-            opens: now + gate,
-            has_focus: focus,
-            waits: !focus,
-            at_end: false,
-            is_clipped: false,
-            is_hidden: false,
-            writing: None,
-            fault: String::new(),
-            keys: Bindings::default(),
+            ..Panel::new(Reply::Approval { request: Box::new(request), send }, focus, gate, now)
         }
     }
 
@@ -143,13 +131,24 @@ impl Panel {
             .collect();
         Panel {
             title: question.question.clone(),
+            choices,
+            marked: question.recommended.filter(|at| *at < question.options.len()),
+            ..Panel::new(Reply::Question { send, multi: question.multi }, focus, gate, now)
+        }
+        .labelled(&question)
+    }
+
+    /// Creates a panel without texts and choices. With `focus` it receives the keys, from `gate` after `now` on.
+    fn new(reply: Reply, focus: bool, gate: Duration, now: Instant) -> Panel {
+        Panel {
+            title: String::new(),
             reason: String::new(),
             body: String::new(),
             changes: Vec::new(),
-            choices,
-            marked: question.recommended.filter(|at| *at < question.options.len()),
+            choices: Vec::new(),
+            marked: None,
             chosen: Vec::new(),
-            reply: Reply::Question { send, multi: question.multi },
+            reply,
             gate,
             opens: now + gate,
             has_focus: focus,
@@ -161,7 +160,6 @@ impl Panel {
             fault: String::new(),
             keys: Bindings::default(),
         }
-        .labelled(&question)
     }
 
     /// Sets the user's key bindings for the hints.

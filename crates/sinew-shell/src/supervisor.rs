@@ -21,7 +21,7 @@ use crate::output_relay::timespec;
 use crate::wire::{MOST, SupervisorReply, SupervisorRequest};
 use crate::{environment, wire};
 
-/// What the error of a shell that could not be started says first.
+/// The beginning of the error message if a shell cannot be started.
 pub(crate) const NOT_STARTED: &str = "Failed to initialize shell";
 
 /// The maximum time for a supervisor to exit after all its processes were killed.
@@ -109,7 +109,7 @@ impl Supervisor {
 
 /// The shell that a supervisor starts.
 pub(crate) struct Start<'a> {
-    /// What an error of the program says first: `run: failed to start "ls"`.
+    /// The beginning of the error message if the program cannot be started: `run: failed to start "ls"`.
     pub(crate) purpose: &'a str,
     pub(crate) program: &'a OsStr,
     /// The first argument is the name that the program sees.

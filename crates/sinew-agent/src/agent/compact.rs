@@ -73,7 +73,7 @@ impl AgentSession {
     /// Returns an error if there is nothing to summarize, if an extension refuses, if no model could write the summary,
     /// or if the session is closed.
     pub async fn compact(&self, instructions: Option<&str>) -> Result<CompactionResult> {
-        let mut wish = CompactionWish { instructions, permit: None };
+        let mut request = CompactionRequest { instructions, approval: None };
         if self.is_running() {
             let window = self.model().model.context_window;
             let context = self.session().context(&Defaults::default())?;
@@ -81,33 +81,33 @@ impl AgentSession {
                 return Err(nothing());
             };
             let (tokens, first_kept) = (context_tokens(&context.messages), &context.entry_ids[found.kept]);
-            wish.permit = Some(permitted(self, Reason::Manual, tokens, first_kept, instructions).await?);
+            request.approval = Some(ask_extensions(self, Reason::Manual, tokens, first_kept, instructions).await?);
         }
         self.abort();
         let mut context = self.conversation.context.begin_next(Activity::Maintenance).await?;
         let cancel = self.new_token();
-        let compacted = compact(self, &mut context, Reason::Manual, wish, &cancel).await;
+        let compacted = compact(self, &mut context, Reason::Manual, request, &cancel).await;
         drop(context);
         self.conversation.flush_pending_if_idle();
         compacted
     }
 }
 
-/// What the caller of a compaction wants, and what the extensions said about it.
+/// A requested compaction, and the answer of the extensions to it.
 #[derive(Default)]
-pub(super) struct CompactionWish<'a> {
+pub(super) struct CompactionRequest<'a> {
     /// Instructions of the user for the summary.
     instructions: Option<&'a str>,
-    /// The permission of the extensions; `None` if they were not asked yet.
-    permit: Option<CompactionPermit>,
+    /// The approval of the extensions; `None` if they were not asked yet.
+    approval: Option<CompactionApproval>,
 }
 
-/// The permission of the extensions.
-struct CompactionPermit {
-    /// The first kept entry that they were told.
+/// The approval of the extensions.
+struct CompactionApproval {
+    /// The first kept entry that was sent to them.
     first_kept: String,
     /// The compaction that one of them supplied.
-    given: Option<Value>,
+    supplied: Option<Value>,
 }
 
 const NOTHING: &str = "Nothing to compact";
@@ -129,14 +129,14 @@ pub(super) async fn compact(
     agent: &AgentSession,
     seen: &mut Vec<AgentMessage>,
     reason: Reason,
-    wish: CompactionWish<'_>,
+    request: CompactionRequest<'_>,
     cancel: &CancellationToken,
 ) -> Result<CompactionResult> {
     // The step starts before its first event and ends before its last one: a listener can cancel it on the first, and
     // finds it over on the last.
     let phase = agent.conversation.context.step(Move::Compact, cancel)?;
     agent.emit(Event::AutoCompactionStart { reason: reason.as_str() }).await;
-    let result = work(agent, seen, reason, wish, &phase).await;
+    let result = work(agent, seen, reason, request, &phase).await;
     let aborted = phase.is_cancelled();
     drop(phase);
     let told = result.as_ref().ok().map(|compacted| {
@@ -167,7 +167,7 @@ async fn work(
     agent: &AgentSession,
     seen: &mut Vec<AgentMessage>,
     reason: Reason,
-    wish: CompactionWish<'_>,
+    request: CompactionRequest<'_>,
     cancel: &CancellationToken,
 ) -> Result<CompactionResult> {
     let tokens_before = context_tokens(seen);
@@ -202,15 +202,16 @@ async fn work(
         return Err(nothing());
     };
     let first_kept = ids[found.kept].clone();
-    let CompactionWish { instructions, permit } = wish;
-    let permit = match permit {
-        Some(permit) => permit,
-        None => permitted(agent, reason, tokens_before, &first_kept, instructions).await?,
+    let CompactionRequest { instructions, approval } = request;
+    let approval = match approval {
+        Some(approval) => approval,
+        None => ask_extensions(agent, reason, tokens_before, &first_kept, instructions).await?,
     };
-    if let Some(given) = permit.given {
-        // Its summary ends before the entry that it was told.
-        let kept = given.get("firstKeptEntryId").and_then(Value::as_str).unwrap_or(&permit.first_kept);
-        let Some(summary) = given.get("summary").and_then(Value::as_str).filter(|text| !text.trim().is_empty()) else {
+    if let Some(supplied) = approval.supplied {
+        // Its summary ends before the entry that was sent to it.
+        let kept = supplied.get("firstKeptEntryId").and_then(Value::as_str).unwrap_or(&approval.first_kept);
+        let Some(summary) = supplied.get("summary").and_then(Value::as_str).filter(|text| !text.trim().is_empty())
+        else {
             return Err(Error::new(ErrorCode::InvalidData, "the compaction of an extension has no summary"));
         };
         if !ids.iter().any(|id| id == kept) {
@@ -218,25 +219,25 @@ async fn work(
             return Err(Error::new(ErrorCode::InvalidData, text));
         }
         let finished =
-            FinishedCompaction { details: given.get("details").cloned(), preserve_data: None, from_extension: true };
+            FinishedCompaction { details: supplied.get("details").cloned(), preserve_data: None, from_extension: true };
         return finished.take_up(agent, seen, summary, kept, tokens_before).await;
     }
-    let mut wish = SummaryRequest { instructions: instructions.map(str::to_string), ..SummaryRequest::default() };
+    let mut request = SummaryRequest { instructions: instructions.map(str::to_string), ..SummaryRequest::default() };
     let mut context = Vec::new();
     let mut preserve_data = None;
     agent
         .ask("session.compacting", json!({"reason": reason.as_str()}), |_, mut answer| {
             context.extend(texts_of(&answer, "context"));
-            wish.system = text_of(&answer, "prompt").or(wish.system.take());
+            request.system = text_of(&answer, "prompt").or(request.system.take());
             preserve_data = answer.remove("preserveData").or(preserve_data.take());
             ControlFlow::Continue(())
         })
         .await;
     if !context.is_empty() {
-        context.splice(0..0, wish.instructions.take());
-        wish.instructions = Some(context.join("\n\n"));
+        context.splice(0..0, request.instructions.take());
+        request.instructions = Some(context.join("\n\n"));
     }
-    let summary = summarise(agent, &current, &messages, found, &wish, cancel).await?;
+    let summary = summarise(agent, &current, &messages, found, &request, cancel).await?;
     let mut files = files_of(&messages[found.from..found.kept]);
     let earlier = earlier_files(agent);
     files.read.extend(earlier.read);
@@ -250,23 +251,23 @@ async fn work(
     finished.take_up(agent, seen, &summary, &first_kept, tokens_before).await
 }
 
-/// Asks the extensions for permission.
+/// Asks the extensions for their approval.
 ///
 /// # Errors
 /// Returns an error if one of them refuses.
-async fn permitted(
+async fn ask_extensions(
     agent: &AgentSession,
     reason: Reason,
     tokens_before: u64,
     first_kept: &str,
     instructions: Option<&str>,
-) -> Result<CompactionPermit> {
+) -> Result<CompactionApproval> {
     let fields = json!({"reason": reason.as_str(), "tokensBefore": tokens_before, "firstKeptEntryId": first_kept,
         "customInstructions": instructions});
-    let (mut leaving, mut given) = (CancelDecision::default(), None);
+    let (mut leaving, mut supplied) = (CancelDecision::default(), None);
     agent
         .ask("session_before_compact", fields, |_, mut answer| {
-            given = answer.remove("compaction").filter(Value::is_object).or(given.take());
+            supplied = answer.remove("compaction").filter(Value::is_object).or(supplied.take());
             refused(&answer, &mut leaving)
         })
         .await;
@@ -274,7 +275,7 @@ async fn permitted(
         let why = leaving.reason.unwrap_or_else(|| "an extension refused it".into());
         return Err(Error::new(ErrorCode::InvalidState, format!("Compaction cancelled: {why}")));
     }
-    Ok(CompactionPermit { first_kept: first_kept.to_string(), given })
+    Ok(CompactionApproval { first_kept: first_kept.to_string(), supplied })
 }
 
 /// Returns whether so little of the history is old that a summary would not help.
@@ -379,11 +380,11 @@ async fn summarise(
     current: &ResolvedModel,
     messages: &[AgentMessage],
     found: Cut,
-    wish: &SummaryRequest,
+    request: &SummaryRequest,
     cancel: &CancellationToken,
 ) -> Result<String> {
-    let purpose = Purpose::Context(wish.system.as_deref());
-    let instructions = wish.instructions.as_deref();
+    let purpose = Purpose::Context(request.system.as_deref());
+    let instructions = request.instructions.as_deref();
     let previous = match found.from.checked_sub(1).map(|at| &messages[at]) {
         Some(AgentMessage::CompactionSummary(summary)) => Some(without_files(&summary.summary)),
         _ => None,

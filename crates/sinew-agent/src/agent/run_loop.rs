@@ -12,7 +12,7 @@ use sinew_llm::provider::Request;
 use sinew_tools::tool::Boxed;
 use tokio_util::sync::CancellationToken;
 
-use super::compact::{self, CompactionWish, Reason};
+use super::compact::{self, CompactionRequest, Reason};
 use super::lifecycle::{IllegalMove, Move};
 use super::meter::{Amount, Budget};
 use super::models::wait_without_permit;
@@ -410,7 +410,7 @@ impl RunLoop<'_> {
         };
         self.overflows += 1;
         self.take_back(seen).await;
-        match compact::compact(agent, seen, reason, CompactionWish::default(), self.cancel).await {
+        match compact::compact(agent, seen, reason, CompactionRequest::default(), self.cancel).await {
             Ok(_) => NextStep::Run(Vec::new()),
             Err(_) if self.cancel.is_cancelled() => NextStep::Stop(Stop::Aborted),
             Err(cause) => self.overflow_failed(seen, &compact::reason_text(&cause), error),
@@ -517,7 +517,9 @@ impl RunLoop<'_> {
 
     async fn compact(&mut self, seen: &mut Vec<AgentMessage>) -> bool {
         let compacted =
-            compact::compact(self.agent, seen, Reason::Threshold, CompactionWish::default(), self.cancel).await.is_ok();
+            compact::compact(self.agent, seen, Reason::Threshold, CompactionRequest::default(), self.cancel)
+                .await
+                .is_ok();
         self.full = !compacted;
         compacted
     }

@@ -50,10 +50,9 @@ pub struct ContextFiles {
 /// Each file is followed by the files that it imports with `@path`.
 ///
 /// A folder below a hidden one is skipped, unless the project itself is in the hidden one; `cwd` is never skipped. A
-/// file with several names is used once, and so are texts that differ only in white space at the
-/// end of their lines. At most 64 KB of each
-/// file and 256 KB in total are used; UTF-16 with a byte order mark is decoded, and invalid UTF-8 becomes U+FFFD. Links
-/// and imports that point outside of the project are used only if it is `trusted`; a repository in `home` itself is not
+/// file with several names is used once, and so are texts that differ only in white space at the end of
+/// their lines. At most 64 KB of each file and 256 KB in total are used; UTF-16 with a byte order mark is decoded, and
+/// invalid UTF-8 becomes U+FFFD. Links and imports that point outside of the project are used only if it is `trusted`; a repository in `home` itself is not
 /// treated as a project.
 ///
 /// A file that exists and is not used has a warning: a binary file, a directory, a broken link, an import below the

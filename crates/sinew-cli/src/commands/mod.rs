@@ -63,7 +63,7 @@ fn check_spelling(words: &[&str]) -> Result<(), Failure> {
 }
 
 /// Subcommands as users of other programs type them.
-const OTHER_NAMES: [(&str, &str); 10] = [
+const OTHER_NAMES: [(&str, &str); 9] = [
     ("remove", "rm"),
     ("delete", "rm"),
     ("del", "rm"),
@@ -73,9 +73,8 @@ const OTHER_NAMES: [(&str, &str); 10] = [
     ("delete", "unset"),
     ("reset", "unset"),
     ("ls", "list"),
-    ("ls", "get"),
 ];
-/// What users of other programs type as a command, and how it is done here.
+/// Commands of other programs, with the flag or command that does the same here.
 const OTHER_COMMANDS: [(&str, &str); 7] = [
     ("models", "--list-models"),
     ("model", "--list-models"),

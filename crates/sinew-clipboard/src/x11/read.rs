@@ -67,7 +67,7 @@ pub(super) fn names(connection: &Connection, atoms: &[Atom]) -> Result<Vec<(Atom
     for (atom, request) in atoms.iter().zip(requests.map_err(lost)?) {
         match request.reply() {
             Ok(reply) => names.push((*atom, String::from_utf8_lossy(&reply.name).into_owned())),
-            // An owner may list numbers that are no atoms.
+            // An owner may list numbers that are not atoms.
             Err(ReplyError::X11Error(_)) => {}
             Err(ReplyError::ConnectionError(error)) => return Err(lost(error)),
         }

@@ -126,11 +126,11 @@ pub struct Row {
     pub name: &'static str,
     /// The arguments as help shows them; empty if there are none.
     pub arguments: &'static str,
-    /// What the command does, in one line.
+    /// A description in one line.
     pub help: &'static str,
     /// The action.
     pub verb: Verb,
-    /// Where the command runs.
+    /// The modes in which the command runs.
     pub scope: Scope,
     /// The panel that the command opens without arguments, if there is one.
     pub panel: Option<Panel>,

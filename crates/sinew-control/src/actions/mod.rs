@@ -72,7 +72,7 @@ pub trait View: Send + Sync {
 
 /// The actions on one current session.
 pub struct Control {
-    /// What all sessions of the program share.
+    /// The state that all sessions of the program share.
     pub app: Arc<App>,
     /// For tools of the model that call the control.
     me: Weak<Control>,

@@ -47,7 +47,7 @@ use workplace::ChildWorkspace;
 
 /// The state that all sessions of a program share.
 pub struct App {
-    /// What the program was started with.
+    /// Arguments, environment and settings.
     pub startup: Startup,
     pub(crate) store: SessionStore,
     /// All models and keys.

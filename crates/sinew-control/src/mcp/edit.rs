@@ -42,7 +42,7 @@ pub fn add(startup: &Startup, name: &str) -> Result<u8, Failure> {
 /// Removes a server from its file: `sinew mcp remove`.
 ///
 /// # Errors
-/// Returns an error if there is no such server, or the file cannot be written.
+/// Returns an error if the server does not exist, or the file cannot be written.
 pub fn remove(startup: &Startup, entries: &Entries, name: &str) -> Result<u8, Failure> {
     let path = holder(startup, entries, "remove", name)?;
     change(&path, |servers| {
@@ -57,7 +57,7 @@ pub fn remove(startup: &Startup, entries: &Entries, name: &str) -> Result<u8, Fa
 /// Enables or disables a server in its file.
 ///
 /// # Errors
-/// Returns an error if there is no such server, or the file cannot be written.
+/// Returns an error if the server does not exist, or the file cannot be written.
 pub fn switch(startup: &Startup, entries: &Entries, name: &str, on: bool) -> Result<u8, Failure> {
     let path = set_enabled(startup, entries, name, on)?;
     let word = if on { "Enabled" } else { "Disabled" };

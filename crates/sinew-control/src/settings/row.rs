@@ -57,7 +57,7 @@ impl Kind {
     }
 }
 
-/// Which settings files may set a key.
+/// The settings files that may set a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
     /// The user's file, and every project's, because the key only changes the display.
@@ -84,9 +84,9 @@ pub struct Key {
     pub path: &'static str,
     /// The type of the value.
     pub kind: Kind,
-    /// The default as JSON; empty if there is none.
+    /// The default as JSON; empty for a key without a default.
     pub default: &'static str,
-    /// Which files may set the key.
+    /// The files that may set the key.
     pub scope: Scope,
     /// When a changed value applies.
     pub applies: Applies,

@@ -23,7 +23,7 @@ pub struct ListedChild {
     pub id: String,
     /// The name of the agent.
     pub agent: String,
-    /// What the child works on, in a few words.
+    /// The task of the child, in a few words.
     pub description: Option<String>,
     /// The model, as `provider/id`.
     pub model: String,
